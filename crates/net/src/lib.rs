@@ -1,0 +1,1 @@
+//! Small networks with forward and backward side by side, on plain slices. Knows no game.

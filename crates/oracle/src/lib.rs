@@ -1,0 +1,1 @@
+//! Exact truth about games: solvers, and audits of players against them.
