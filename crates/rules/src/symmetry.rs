@@ -23,12 +23,8 @@ impl Symmetry {
     pub const MIRROR: &'static [Symmetry] = &[Symmetry::IDENTITY, symmetry(false, true, false)];
 
     /// The four symmetries of a rectangle.
-    pub const RECTANGLE: &'static [Symmetry] = &[
-        Symmetry::IDENTITY,
-        symmetry(false, true, false),
-        symmetry(false, false, true),
-        symmetry(false, true, true),
-    ];
+    pub const RECTANGLE: &'static [Symmetry] =
+        &[Symmetry::IDENTITY, symmetry(false, true, false), symmetry(false, false, true), symmetry(false, true, true)];
 
     /// The eight symmetries of a square (the dihedral group D4).
     pub const SQUARE: &'static [Symmetry] = &[
