@@ -1,1 +1,3 @@
 //! Small networks with forward and backward side by side, on plain slices. Knows no game.
+
+pub mod file;
