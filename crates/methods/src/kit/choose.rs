@@ -1,0 +1,89 @@
+//! From scores to actions. The legal list is compacted first and everything works on it, so an illegal action
+//! cannot be chosen, whatever a network says about it.
+
+use rules::{Choice, Rng};
+
+/// The index of the greatest score, the first of equals. NaN is never the greatest.
+///
+/// # Panics
+/// If there are no scores.
+pub fn argmax(scores: &[f32]) -> usize {
+    assert!(!scores.is_empty(), "nothing to choose from");
+    let mut best = 0;
+    for (i, &score) in scores.iter().enumerate() {
+        if score > scores[best] || scores[best].is_nan() {
+            best = i;
+        }
+    }
+    best
+}
+
+/// Turns scores into probabilities in place: exp(score / temperature), normalised. Any finite scores are safe.
+///
+/// # Panics
+/// If there are no scores or the temperature is not positive.
+pub fn softmax(scores: &mut [f32], temperature: f32) {
+    assert!(!scores.is_empty() && temperature > 0.0, "a softmax over something, at a positive temperature");
+    let greatest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut sum = 0.0;
+    for score in scores.iter_mut() {
+        *score = ((*score - greatest) / temperature).exp();
+        sum += *score;
+    }
+    for score in scores.iter_mut() {
+        *score /= sum;
+    }
+}
+
+/// Draws an index with these probabilities, which add up to 1.
+pub fn sample(probabilities: &[f32], rng: &mut Rng) -> usize {
+    let mut left = rng.unit();
+    for (i, &p) in probabilities.iter().enumerate() {
+        left -= p;
+        if left < 0.0 {
+            return i;
+        }
+    }
+    // Rounding may leave a crumb: it belongs to the likeliest, which is surely possible.
+    argmax(probabilities)
+}
+
+/// Appends the choice of a player that is greedy: all probability on the first of the best-scored actions.
+pub fn greedy_choice(legal: &[u16], scores: &[f32], choices: &mut Vec<Choice>) {
+    choices.push(Choice { action: legal[argmax(scores)], probability: 1.0 });
+}
+
+/// Appends the choices of a player that samples; actions whose probability has vanished in rounding are left out.
+pub fn sampled_choices(legal: &[u16], probabilities: &[f32], choices: &mut Vec<Choice>) {
+    let total: f64 = probabilities.iter().map(|&p| f64::from(p)).sum();
+    let possible = legal.iter().zip(probabilities).filter(|(_, p)| **p > 0.0);
+    choices.extend(possible.map(|(&action, &p)| Choice { action, probability: f64::from(p) / total }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn argmax_takes_the_first_of_equals_and_never_nan() {
+        assert_eq!(argmax(&[1.0, 3.0, 3.0]), 1);
+        assert_eq!(argmax(&[f32::NAN, -1.0, f32::NAN]), 1);
+        assert_eq!(argmax(&[f32::NEG_INFINITY]), 0);
+    }
+
+    #[test]
+    fn softmax_survives_extreme_scores() {
+        let mut scores = [-1e9, -1e9, 0.0_f32.ln()];
+        softmax(&mut scores, 1.0);
+        assert_eq!(scores, [0.5, 0.5, 0.0]);
+        let mut scores = [f32::MAX, 0.0];
+        softmax(&mut scores, 0.01);
+        assert_eq!(scores, [1.0, 0.0]);
+    }
+
+    #[test]
+    fn sampling_never_returns_an_impossible_index() {
+        let mut rng = Rng::new(3, 0);
+        assert!((0..10_000).all(|_| sample(&[0.0, 0.3, 0.0, 0.7 - 1e-6, 0.0], &mut rng) % 2 == 1));
+    }
+}

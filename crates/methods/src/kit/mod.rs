@@ -1,0 +1,3 @@
+//! Pure helpers that several methods use.
+
+pub mod choose;
