@@ -1,1 +1,6 @@
-//! Exact truth about games: solvers, and audits of players against them.
+//! Exact truth about games: tables and solvers, and audits of players against them.
+//!
+//! Nothing here is ever shown to a learner: no labels, no stopping, no choice of a checkpoint.
+
+pub mod audit;
+pub mod table;

@@ -23,6 +23,14 @@ pub trait Game: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// The name by which the game is chosen, such as `tictactoe` or `gomoku:15:renju`.
     fn name(&self) -> String;
 
+    /// What people call the side: X and O, Black and White.
+    fn seat_name(&self, seat: Seat) -> &'static str {
+        match seat {
+            Seat::First => "X",
+            Seat::Second => "O",
+        }
+    }
+
     /// Number of columns of the board.
     fn columns(&self) -> usize;
 
