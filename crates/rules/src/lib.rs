@@ -3,8 +3,10 @@
 //! This crate knows no network, no search and no clock. A [`Game`] is a value that holds its size and
 //! rule set; a position is a small copyable value that is played in place.
 
+pub mod connect4;
 pub mod game;
 pub mod laws;
+mod lines;
 pub mod notation;
 pub mod perft;
 pub mod planes;
