@@ -4,7 +4,7 @@
 //! two games and restored to the same bits, and draws the randomness of game number g from the stream (seed, g).
 
 use net::file::{FileError, Tensor};
-use rules::{Evaluator, Game, Player};
+use rules::{Action, Evaluator, Game, Player, Seat};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use thiserror::Error;
@@ -20,8 +20,19 @@ pub trait Learner<G: Game>: Sized {
     /// The name by which the method is chosen.
     const METHOD: &'static str;
 
+    /// What the method is, in a sentence of at most 100 characters, for the list of methods.
+    const ABOUT: &'static str;
+
+    /// Changes whenever the same weights would mean something else, so that older files are refused by name.
+    const ENCODING: u32 = 1;
+
     /// The settings that were tried for this game, the default first; empty if the method cannot play it.
     fn presets(game: &G) -> Vec<Preset<Self::Config>>;
+
+    /// The seats that the agent is trained to play; no claim is made about the other.
+    fn seats(_config: &Self::Config) -> Vec<Seat> {
+        Seat::BOTH.to_vec()
+    }
 
     /// A learner before its first game.
     ///
@@ -55,6 +66,18 @@ pub trait Learner<G: Game>: Sized {
 
     /// The weights that [`Learner::load`] needs to make the same agent.
     fn weights(&self) -> Vec<Tensor>;
+
+    /// The weights after learning from one more finished game, in which somebody else played against the agent in
+    /// `seat`; `None` if the method cannot learn from a game that it did not lead.
+    fn learn_from(
+        _game: &G,
+        _config: &Self::Config,
+        _weights: &[Tensor],
+        _actions: &[Action],
+        _seat: Seat,
+    ) -> Option<Result<Vec<Tensor>, RestoreError>> {
+        None
+    }
 
     /// An agent from its file.
     ///
