@@ -129,7 +129,8 @@ impl<G: Game> Player<G> for Random {
 
 /// Something that judges positions in batches: a network, or a search on top of one.
 pub trait Evaluator<G: Game>: Send {
-    /// Judges every position, none of them over; what was in `out` is replaced.
+    /// Judges every position, none of them over; what was in `out` is replaced. An evaluator that has no policy leaves
+    /// `policies` empty, one that has no value leaves `values` empty: searches do without.
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations);
 }
 
