@@ -1,0 +1,90 @@
+//! First moves that no player chooses, so that players which always answer the same still play different games.
+
+use std::collections::HashSet;
+
+use rules::game::legal_actions;
+use rules::{Action, Game, Rng};
+
+/// The most openings that [`short`] returns.
+pub const MOST: usize = 2_000;
+
+/// All openings of a game up to some length, distinct up to symmetry, the empty one first, shorter before longer.
+///
+/// The length is the greatest for which a quarter of the board is enough and there are at most [`MOST`] openings: up to
+/// 2 plies for tic-tac-toe, 4 for Connect Four, 1 for Gomoku.
+pub fn short<G: Game>(game: &G) -> Vec<Vec<Action>> {
+    let mut all = vec![Vec::new()];
+    for plies in 1..=game.cells() / 4 {
+        let longer = at_ply(game, plies);
+        if longer.is_empty() || all.len() + longer.len() > MOST {
+            break;
+        }
+        all.extend(longer);
+    }
+    all
+}
+
+/// One line to every position after this many plies that is not over, distinct up to symmetry; the least line of each.
+pub fn at_ply<G: Game>(game: &G, plies: usize) -> Vec<Vec<Action>> {
+    let mut level = vec![(Vec::new(), game.start())];
+    for _ in 0..plies {
+        let mut seen = HashSet::new();
+        let mut next = Vec::new();
+        for (line, position) in &level {
+            for action in legal_actions(game, position) {
+                let mut child = *position;
+                game.play(&mut child, action);
+                if !game.outcome(&child).is_over() && seen.insert(game.canonical(&child)) {
+                    let mut longer: Vec<Action> = line.clone();
+                    longer.push(action);
+                    next.push((longer, child));
+                }
+            }
+        }
+        level = next;
+    }
+    level.into_iter().map(|(line, _)| line).collect()
+}
+
+/// The openings in a random order, the same for the same seed (Fisher and Yates).
+pub fn shuffle(openings: &mut [Vec<Action>], rng: &mut Rng) {
+    for i in (1..openings.len()).rev() {
+        openings.swap(i, rng.below(i + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rules::game::replay;
+    use rules::tictactoe::TicTacToe;
+
+    #[test]
+    fn tic_tac_toe_has_three_first_moves_and_twelve_pairs() {
+        assert_eq!(at_ply(&TicTacToe, 1), [[0], [1], [4]]);
+        let counts: Vec<usize> = (0..6).map(|plies| at_ply(&TicTacToe, plies).len()).collect();
+        // Published numbers of positions up to symmetry: 1, 3, 12, 38, 108, 174, of which 21 are wins after five plies.
+        assert_eq!(counts, [1, 3, 12, 38, 108, 174 - 21]);
+        assert_eq!(short(&TicTacToe).len(), 1 + 3 + 12);
+    }
+
+    #[test]
+    fn no_two_openings_are_symmetric_and_none_is_over() {
+        let openings = short(&TicTacToe);
+        let mut seen = HashSet::new();
+        for opening in &openings {
+            let position = replay(&TicTacToe, opening).unwrap();
+            assert!(!TicTacToe.outcome(&position).is_over());
+            assert!(seen.insert(TicTacToe.canonical(&position)));
+        }
+    }
+
+    #[test]
+    fn shuffling_keeps_every_opening() {
+        let mut openings = short(&TicTacToe);
+        shuffle(&mut openings, &mut Rng::new(3, 0));
+        assert_ne!(openings, short(&TicTacToe));
+        openings.sort_by_key(|opening| (opening.len(), opening.clone()));
+        assert_eq!(openings, short(&TicTacToe));
+    }
+}
