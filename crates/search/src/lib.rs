@@ -4,7 +4,12 @@
 //! caller's `stop` now and then whether to go on. Its memory is kept between searches and never grows with their number.
 
 pub mod greedy;
+pub mod mcts;
 pub mod minimax;
+pub mod noise;
+pub mod tree;
 
 pub use greedy::Greedy;
+pub use mcts::{Mcts, Searched};
 pub use minimax::{Minimax, Score};
+pub use tree::{Rule, Tree};
