@@ -1,5 +1,25 @@
 //! Small networks with forward and backward side by side, on plain slices. Knows no game.
 
+mod error;
 pub mod file;
+pub mod gradcheck;
+mod heads;
+mod inference;
+mod kernels;
+pub mod layers;
+pub mod loss;
 pub mod math;
 pub mod mlp;
+pub mod optim;
+mod residual;
+mod store;
+#[cfg(test)]
+mod test_data;
+mod workers;
+
+pub use error::NetError;
+pub use heads::{Actions, Board};
+pub use inference::BoardInference;
+pub use optim::{Optimiser, Rule, Schedule};
+pub use residual::{BoardNet, BoardSpec, Outputs};
+pub use workers::Workers;

@@ -1,0 +1,151 @@
+//! 3x3 convolution as the sum of nine matrix products, and the patches of an input with few planes.
+//!
+//! im2col (Chellapilla, Puri and Simard 2006) writes the nine neighbours of every point side by side, so that a
+//! convolution becomes one product of `rows x 9 inputs` by `9 inputs x outputs`. For the first layer, whose inputs are a few planes, that is
+//! what happens here. Between wide layers nothing is copied: for each of the nine taps the product's left rows are
+//! the neighbours themselves, and points beyond the border read a row of zeros.
+
+use super::gemm::{Block, rows};
+use super::simd::{Simd, by_level};
+use super::winograd::{Channels, Finish};
+
+/// The nine neighbours of each point of a board, row of the board by row.
+#[derive(Clone, Debug)]
+pub(crate) struct Neighbours {
+    /// `[tap][area]`; `NONE` beyond the border.
+    points: Vec<u32>,
+    area: usize,
+}
+
+const NONE: u32 = u32::MAX;
+/// Rows that all nine taps go through before the next: their sums (48 x 64 x 4 bytes) stay in the first-level cache.
+const ROWS_AT_ONCE: usize = 48;
+/// The longest row that is read where a neighbour is missing, and so the largest number of channels.
+pub(crate) const MAX_CHANNELS: usize = 1024;
+static ZEROS: [f32; MAX_CHANNELS] = [0.0; MAX_CHANNELS];
+
+impl Neighbours {
+    pub(crate) fn new(height: usize, width: usize) -> Neighbours {
+        let mut points = Vec::with_capacity(9 * height * width);
+        for (r, c) in (0..3).flat_map(|r| (0..3).map(move |c| (r, c))) {
+            for (row, column) in (0..height).flat_map(|row| (0..width).map(move |column| (row, column))) {
+                let on_board = (1..=height).contains(&(row + r)) && (1..=width).contains(&(column + c));
+                points.push(if on_board { ((row + r - 1) * width + column + c - 1) as u32 } else { NONE });
+            }
+        }
+        Neighbours { points, area: height * width }
+    }
+
+    /// `[positions][planes][area]` to the patches `[positions][area][9][planes]`.
+    pub(crate) fn patches(&self, planes: usize, input: &[f32], patches: &mut [f32]) {
+        assert!(input.len().is_multiple_of(planes * self.area) && patches.len() == 9 * input.len());
+        let boards = input.chunks_exact(planes * self.area).zip(patches.chunks_exact_mut(9 * planes * self.area));
+        for (input, patches) in boards {
+            for (point, patch) in patches.chunks_exact_mut(9 * planes).enumerate() {
+                for (tap, patch) in patch.chunks_exact_mut(planes).enumerate() {
+                    let neighbour = self.points[tap * self.area + point];
+                    for (plane, number) in patch.iter_mut().enumerate() {
+                        *number = if neighbour == NONE { 0.0 } else { input[plane * self.area + neighbour as usize] };
+                    }
+                }
+            }
+        }
+    }
+}
+
+by_level! {
+    /// y = convolution of `x`, `[positions][area][input]`, by `weights`, `[9][input][output]`, finished; outputs a
+    /// multiple of 16.
+    pub(crate) simd fn forward = forward_body(
+        neighbours: &Neighbours, channels: Channels, weights: &[f32], x: &[f32], finish: Finish<'_>,
+        y: &mut [f32],
+    )
+}
+
+#[inline(always)]
+fn forward_body<S: Simd>(
+    s: S,
+    neighbours: &Neighbours,
+    channels: Channels,
+    weights: &[f32],
+    x: &[f32],
+    finish: Finish<'_>,
+    y: &mut [f32],
+) {
+    let Channels { input, output } = channels;
+    let area = neighbours.area;
+    assert!(input <= MAX_CHANNELS && output.is_multiple_of(16) && weights.len() == 9 * input * output);
+    assert!(x.len().is_multiple_of(area * input) && y.len() / output == x.len() / input);
+    assert!(finish.bias.is_none_or(|bias| bias.len() == output));
+    for (n, y) in y.chunks_mut(ROWS_AT_ONCE * output).enumerate() {
+        for tap in 0..9 {
+            let row = |i: usize| {
+                let (position, point) = ((n * ROWS_AT_ONCE + i) / area, (n * ROWS_AT_ONCE + i) % area);
+                match neighbours.points[tap * area + point] {
+                    NONE => ZEROS.as_ptr(),
+                    neighbour => x[(position * area + neighbour as usize) * input..][..input].as_ptr(),
+                }
+            };
+            let b = weights[tap * input * output..].as_ptr();
+            let block = Block { steps: input, a_step: 1, b, b_row: output, accumulate: finish.onto || tap > 0 };
+            // SAFETY: each row has `input` numbers (`ZEROS` at least as many), the weights of a tap are as long as was
+            // checked above, and y holds whole rows.
+            unsafe { rows(s, y.len() / output, output, row, block, y.as_mut_ptr(), output) };
+        }
+        for y in y.chunks_exact_mut(output) {
+            if let Some(bias) = finish.bias {
+                for (y, bias) in y.iter_mut().zip(bias) {
+                    *y += bias;
+                }
+            }
+            if finish.relu {
+                for y in y {
+                    *y = if *y > 0.0 { *y } else { 0.0 };
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers;
+    use crate::math::Level;
+    use crate::test_data::{assert_close, numbers};
+
+    #[test]
+    fn the_sum_over_taps_is_the_convolution_at_every_level() {
+        let weights = numbers(9 * 16 * 48, 1).iter().map(|w| w * 0.1).collect::<Vec<_>>();
+        for (height, width) in [(1, 1), (2, 3), (6, 7), (15, 15)] {
+            let x = numbers(3 * height * width * 16, 2);
+            let plain = layers::conv3x3_forward((height, width), &x, &weights, 16, 48);
+            let (bias, residual) = (numbers(48, 3), numbers(plain.len(), 4));
+            let sums = plain.iter().zip(&residual).zip(bias.iter().cycle());
+            let finished: Vec<f32> = sums.map(|((y, r), b)| (y + r + b).max(0.0)).collect();
+            let (neighbours, channels) = (Neighbours::new(height, width), Channels { input: 16, output: 48 });
+            for level in Level::available() {
+                let mut y = vec![f32::NAN; plain.len()];
+                forward(level, &neighbours, channels, &weights, &x, Finish::default(), &mut y);
+                assert_close(&y, &plain, 1e-4);
+                let finish = Finish { bias: Some(&bias), onto: true, relu: true };
+                y.copy_from_slice(&residual);
+                forward(level, &neighbours, channels, &weights, &x, finish, &mut y);
+                assert_close(&y, &finished, 1e-4);
+            }
+        }
+    }
+
+    #[test]
+    fn patches_times_weights_is_the_convolution_of_the_planes() {
+        let (planes, outputs, area) = (3, 2, 20);
+        let (input, weights) = (numbers(2 * planes * area, 1), numbers(9 * planes * outputs, 2));
+        let mut patches = vec![f32::NAN; 9 * input.len()];
+        Neighbours::new(4, 5).patches(planes, &input, &mut patches);
+        let channels_last: Vec<f32> = (0..input.len())
+            .map(|at| input[at / (planes * area) * planes * area + at % planes * area + at / planes % area])
+            .collect();
+        let wanted = layers::conv3x3_forward((4, 5), &channels_last, &weights, planes, outputs);
+        assert_close(&layers::dense_forward(&patches, &weights, &[0.0; 2]), &wanted, 1e-5);
+    }
+}
