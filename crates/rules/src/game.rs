@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use crate::notation::NotationError;
 use crate::random::Rng;
+use crate::renju::Foul;
 use crate::symmetry::Symmetry;
 use crate::value::{Outcome, Seat};
 
@@ -137,16 +138,19 @@ pub enum Refusal {
     Occupied,
     /// The column is full.
     ColumnFull,
+    /// Black may not make this shape in Renju.
+    Forbidden(Foul),
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Refusal::GameOver => "the game is over",
-            Refusal::OutOfRange => "there is no such point on this board",
-            Refusal::Occupied => "there is a stone already",
-            Refusal::ColumnFull => "the column is full",
-        })
+        match self {
+            Refusal::GameOver => f.write_str("the game is over"),
+            Refusal::OutOfRange => f.write_str("there is no such point on this board"),
+            Refusal::Occupied => f.write_str("there is a stone already"),
+            Refusal::ColumnFull => f.write_str("the column is full"),
+            Refusal::Forbidden(foul) => write!(f, "Black may not make {foul}"),
+        }
     }
 }
 

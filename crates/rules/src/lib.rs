@@ -5,6 +5,7 @@
 
 pub mod connect4;
 pub mod game;
+pub mod grid;
 pub mod laws;
 mod lines;
 pub mod notation;
@@ -12,6 +13,7 @@ pub mod perft;
 pub mod planes;
 pub mod player;
 pub mod random;
+pub mod renju;
 pub mod symmetry;
 pub mod tictactoe;
 pub mod tiny;

@@ -111,6 +111,42 @@ pub fn read_number(text: &str, low: usize, high: usize, expected: &str) -> Resul
     }
 }
 
+/// Writes the point on (column, row from the top) as Gomoku players do: a letter for the column, `i` included, and
+/// the row's number from the bottom.
+pub fn write_point(rows: usize, column: usize, row: usize) -> String {
+    format!("{}{}", column_letter(column), rows - row)
+}
+
+/// The letter of a column: `a` for 0, `i` for 8. (Go leaves `i` out; Gomoku does not.)
+pub fn column_letter(column: usize) -> char {
+    char::from(b'a' + column as u8)
+}
+
+/// Reads a point such as `h8`, in either case and with blanks around it, as (column, row from the top).
+///
+/// # Errors
+/// On anything but one letter and one number that are both on the board.
+pub fn read_point(text: &str, columns: usize, rows: usize) -> Result<(usize, usize), NotationError> {
+    let last = column_letter(columns - 1);
+    let refuse = |why: String| Err(NotationError(format!("{why}: write a point from a1 to {last}{rows}")));
+    let trimmed = text.trim();
+    let Some(letter) = trimmed.chars().next() else {
+        return refuse("nothing was written".to_owned());
+    };
+    let number = &trimmed[letter.len_utf8()..];
+    if !letter.is_ascii_alphabetic() || number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return refuse(format!("{} is not a letter and a number", quote(trimmed)));
+    }
+    let column = usize::from(letter.to_ascii_lowercase() as u8 - b'a');
+    if column >= columns {
+        return refuse(format!("{} has column {letter}, the last is {last}", quote(trimmed)));
+    }
+    match number.parse::<usize>() {
+        Ok(number) if (1..=rows).contains(&number) => Ok((column, rows - number)),
+        _ => refuse(format!("{} has row {}, there are 1 to {rows}", quote(trimmed), quote(number))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +176,28 @@ mod tests {
         assert_eq!(read(" 4\r\n"), Ok(4));
         for bad in ["", " ", "9", "-1", "+1", "0 4", "1,1", "2 2 2", "four", "99999999999999999999", "٣", "1e0"] {
             assert!(read(bad).unwrap_err().to_string().contains("a cell from 0 to 8"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn points_have_the_letter_i_and_count_rows_from_the_bottom() {
+        for (text, point) in [("a1", (0, 14)), ("h8", (7, 7)), ("I8", (8, 7)), (" j8\n", (9, 7)), ("o15", (14, 0))] {
+            assert_eq!(read_point(text, 15, 15), Ok(point));
+            assert_eq!(write_point(15, point.0, point.1), text.trim().to_lowercase());
+        }
+    }
+
+    #[test]
+    fn a_bad_point_is_refused_with_the_reason() {
+        let error = |text: &str| read_point(text, 15, 15).unwrap_err().to_string();
+        assert_eq!(error("  "), "nothing was written: write a point from a1 to o15");
+        assert_eq!(error("p3"), "'p3' has column p, the last is o: write a point from a1 to o15");
+        assert!(error("h16").starts_with("'h16' has row '16', there are 1 to 15"));
+        for bad in ["h0", "h99999999999999999999"] {
+            assert!(error(bad).contains("there are 1 to 15"), "{bad}");
+        }
+        for bad in ["h", "8", "8h", "hh8", "h8 i8", "h+8", "h-8", "é8", "h٣", "7,7"] {
+            assert!(error(bad).contains("is not a letter and a number"), "{bad}");
         }
     }
 

@@ -55,6 +55,11 @@ impl Symmetry {
         row * columns + column
     }
 
+    /// The three steps, in this order: exchange rows and columns, mirror columns, mirror rows.
+    pub(crate) fn steps(self) -> [bool; 3] {
+        [self.transpose, self.mirror_columns, self.mirror_rows]
+    }
+
     /// The symmetry that undoes this one.
     #[must_use]
     pub fn inverse(self) -> Symmetry {
