@@ -6,8 +6,10 @@
 
 pub mod openings;
 pub mod play;
+pub mod rating;
 pub mod record;
 pub mod score;
+pub mod sprt;
 
 pub use play::{End, Played, play_game};
 pub use record::Record;
