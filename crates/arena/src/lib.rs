@@ -10,6 +10,8 @@ pub mod rating;
 pub mod record;
 pub mod score;
 pub mod sprt;
+pub mod standings;
+pub mod tournament;
 
 pub use play::{End, Played, play_game};
 pub use record::Record;
