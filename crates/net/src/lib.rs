@@ -15,6 +15,7 @@ mod residual;
 mod store;
 #[cfg(test)]
 mod test_data;
+pub mod value_net;
 mod workers;
 
 pub use error::NetError;

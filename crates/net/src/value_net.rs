@@ -1,0 +1,582 @@
+//! A multilayer perceptron with one output, for inputs that are mostly zero and differ in one place.
+//!
+//! It computes what [`crate::mlp::Mlp`] computes, which the tests take as the reference. What is special is the use:
+//! a player asks for the values of all positions that it can move to. They share all inputs but one, so the first
+//! layer's sums are made once and each successor adds one row; and one output makes the last layer a vector.
+//!
+//! Units stand in blocks of 16 lanes, padded with zeros that stay zero. All sums have a fixed order and nothing is
+//! fused, so every [`Level`] gives the same bits; wider instructions only make them sooner.
+
+use crate::file::{FileError, Tensor, take};
+use crate::math::{Isa, Level};
+use crate::mlp::{Activation, Place};
+
+/// An input that is not zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Term {
+    /// The index of the input.
+    pub input: usize,
+    /// Its value.
+    pub value: f32,
+}
+
+/// A network with its weights and the room for one pass.
+#[derive(Clone, Debug)]
+pub struct ValueNet {
+    hidden: Vec<Hidden>,
+    last: Vec<Lanes>,
+    last_bias: f32,
+    last_activation: Activation,
+    level: Level,
+    /// The shared sums of the first layer, see [`ValueNet::scores`].
+    shared: Vec<Lanes>,
+}
+
+#[derive(Clone, Debug)]
+struct Hidden {
+    inputs: usize,
+    outputs: usize,
+    /// Blocks of lanes that hold the outputs.
+    blocks: usize,
+    activation: Activation,
+    /// `inputs` rows of `blocks`: what each input adds to every output.
+    rows: Vec<Lanes>,
+    biases: Vec<Lanes>,
+    /// The outputs of the last forward pass.
+    values: Vec<Lanes>,
+    /// The gradient of the loss with respect to the sums, in the backward pass.
+    deltas: Vec<Lanes>,
+}
+
+const LANES: usize = 16;
+
+/// Sixteen numbers that are handled together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(64))]
+struct Lanes([f32; LANES]);
+
+impl Lanes {
+    const ZERO: Lanes = Lanes([0.0; LANES]);
+
+    /// self + scale x other.
+    #[inline(always)]
+    fn add_scaled(&mut self, scale: f32, other: &Lanes) {
+        for (x, &y) in self.0.iter_mut().zip(&other.0) {
+            *x += scale * y;
+        }
+    }
+
+    /// self + a x b, lane by lane.
+    #[inline(always)]
+    fn add_product(&mut self, a: &Lanes, b: &Lanes) {
+        for i in 0..LANES {
+            self.0[i] += a.0[i] * b.0[i];
+        }
+    }
+
+    /// The sum of all lanes, by halves: always in the same order.
+    #[inline(always)]
+    fn sum(&self) -> f32 {
+        let mut x = self.0;
+        let mut half = LANES / 2;
+        while half > 0 {
+            for i in 0..half {
+                x[i] += x[i + half];
+            }
+            half /= 2;
+        }
+        x[0]
+    }
+
+    #[inline(always)]
+    fn activate(&mut self, activation: Activation) {
+        match activation {
+            Activation::Identity => {}
+            Activation::Relu => self.0.iter_mut().for_each(|x| *x = x.max(0.0)),
+            Activation::Tanh => self.0.iter_mut().for_each(|x| *x = tanh(*x)),
+        }
+    }
+
+    /// Multiplies by the derivative of the function where it has the values `y`.
+    #[inline(always)]
+    fn times_slope(&mut self, activation: Activation, y: &Lanes) {
+        match activation {
+            Activation::Identity => {}
+            Activation::Relu => {
+                for i in 0..LANES {
+                    self.0[i] = if y.0[i] > 0.0 { self.0[i] } else { 0.0 };
+                }
+            }
+            Activation::Tanh => {
+                for i in 0..LANES {
+                    self.0[i] *= 1.0 - y.0[i] * y.0[i];
+                }
+            }
+        }
+    }
+}
+
+/// The hyperbolic tangent without a branch, so that a loop over it becomes vector instructions; absolute error below 4e-7.
+///
+/// A rational function x P(x^2) / Q(x^2) with both polynomials of degree 4, fitted for the least greatest error on
+/// [-9, 9] (1.9e-8 before rounding; Lawson's reweighting); beyond 9 the tangent is 1 to within 4e-8.
+#[inline(always)]
+pub fn tanh(x: f32) -> f32 {
+    let x = x.clamp(-9.0, 9.0);
+    let z = x * x;
+    let p = 1.318_490_8e-8;
+    let p = p * z + 2.047_253_4e-5;
+    let p = p * z + 3.486_634_7e-3;
+    let p = p * z + 1.337_324_6e-1;
+    let p = p * z + 0.999_999_9;
+    let q = 7.703_003_7e-7;
+    let q = q * z + 3.271_464_4e-4;
+    let q = q * z + 2.584_219_2e-2;
+    let q = q * z + 4.670_654_3e-1;
+    let q = q * z + 1.0;
+    (x * p / q).clamp(-1.0, 1.0)
+}
+
+#[inline(always)]
+fn activate_one(activation: Activation, x: f32) -> f32 {
+    match activation {
+        Activation::Identity => x,
+        Activation::Relu => x.max(0.0),
+        Activation::Tanh => tanh(x),
+    }
+}
+
+/// Runs a method's body compiled for the instructions that the network was made for.
+macro_rules! at_level {
+    ($self:ident.$body:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn avx2(net: &mut ValueNet, $($argument: $kind),*) $(-> $result)? {
+                net.$body($($argument),*)
+            }
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+            fn avx512(net: &mut ValueNet, $($argument: $kind),*) $(-> $result)? {
+                net.$body($($argument),*)
+            }
+            match $self.level.isa() {
+                Isa::Portable => $self.$body($($argument),*),
+                // SAFETY: a `Level` is made by detection only, so the processor has these instructions.
+                Isa::Avx2 => unsafe { avx2($self, $($argument),*) },
+                // SAFETY: as above.
+                Isa::Avx512 => unsafe { avx512($self, $($argument),*) },
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            $self.$body($($argument),*)
+        }
+    }};
+}
+
+impl ValueNet {
+    /// A network with `sizes[0]` inputs, at least one hidden layer and one output; as [`crate::mlp::Mlp::new`].
+    ///
+    /// # Panics
+    /// If there is no hidden layer, a size is 0, the last is not 1, or the lengths do not fit.
+    pub fn new(sizes: &[usize], activations: &[Activation], mut init: impl FnMut(Place) -> f32) -> ValueNet {
+        assert!(activations.len() >= 2 && sizes.len() == activations.len() + 1, "one function for each layer");
+        assert!(sizes.iter().all(|&size| size > 0) && sizes.ends_with(&[1]), "no layer is empty; one output");
+        let layers = activations.len();
+        let hidden = (0..layers - 1).map(|layer| {
+            let (inputs, outputs) = (sizes[layer], sizes[layer + 1]);
+            let blocks = outputs.div_ceil(LANES);
+            let zeros = vec![Lanes::ZERO; blocks];
+            let mut rows = vec![Lanes::ZERO; inputs * blocks];
+            let mut biases = zeros.clone();
+            for output in 0..outputs {
+                for input in 0..inputs {
+                    let w = init(Place { layer, bias: false, inputs, outputs });
+                    rows[input * blocks + output / LANES].0[output % LANES] = w;
+                }
+            }
+            for output in 0..outputs {
+                biases[output / LANES].0[output % LANES] = init(Place { layer, bias: true, inputs, outputs });
+            }
+            let activation = activations[layer];
+            Hidden { inputs, outputs, blocks, activation, rows, biases, values: zeros.clone(), deltas: zeros }
+        });
+        let hidden: Vec<Hidden> = hidden.collect();
+        let place = |bias| Place { layer: layers - 1, bias, inputs: sizes[layers - 1], outputs: 1 };
+        let mut last = vec![Lanes::ZERO; sizes[layers - 1].div_ceil(LANES)];
+        for input in 0..sizes[layers - 1] {
+            last[input / LANES].0[input % LANES] = init(place(false));
+        }
+        let last_bias = init(place(true));
+        let shared = vec![Lanes::ZERO; hidden[0].blocks];
+        let last_activation = activations[layers - 1];
+        ValueNet { hidden, last, last_bias, last_activation, level: Level::best(), shared }
+    }
+
+    /// The same network computing with these instructions; the results do not depend on it.
+    #[must_use]
+    pub fn at(mut self, level: Level) -> ValueNet {
+        self.level = level;
+        self
+    }
+
+    /// Number of inputs.
+    pub fn inputs(&self) -> usize {
+        self.hidden[0].inputs
+    }
+
+    /// Number of weights and biases.
+    pub fn parameters(&self) -> usize {
+        let hidden: usize = self.hidden.iter().map(|layer| (layer.inputs + 1) * layer.outputs).sum();
+        hidden + self.hidden[self.hidden.len() - 1].outputs + 1
+    }
+
+    /// Whether every weight and bias is a finite number.
+    pub fn is_finite(&self) -> bool {
+        let blocks = self.hidden.iter().flat_map(|layer| layer.rows.iter().chain(&layer.biases)).chain(&self.last);
+        self.last_bias.is_finite() && blocks.flat_map(|block| &block.0).all(|w| w.is_finite())
+    }
+
+    /// The output for inputs that are zero but for `terms`, each input listed at most once.
+    ///
+    /// # Panics
+    /// If an input does not exist.
+    pub fn value(&mut self, terms: &[Term]) -> f32 {
+        let score = self.score(terms);
+        self.value_of_score(score)
+    }
+
+    /// The output whose score is this: the output's activation function applied to it.
+    pub fn value_of_score(&self, score: f32) -> f32 {
+        activate_one(self.last_activation, score)
+    }
+
+    /// The output before its activation function: it orders inputs as the output does, without rounding to equal
+    /// numbers where the function is flat.
+    ///
+    /// # Panics
+    /// If an input does not exist.
+    pub fn score(&mut self, terms: &[Term]) -> f32 {
+        at_level!(self.forward(terms: &[Term]) -> f32)
+    }
+
+    /// Appends the score of `terms` with one of `extras` added, for each of these in turn.
+    ///
+    /// # Panics
+    /// If an input does not exist.
+    pub fn scores(&mut self, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) {
+        at_level!(self.scores_body(terms: &[Term], extras: &[Term], scores: &mut Vec<f32>));
+    }
+
+    /// One step of gradient descent on (output - target)^2 / 2 for these inputs, at this rate; returns the output
+    /// before the step.
+    ///
+    /// # Panics
+    /// If an input does not exist.
+    pub fn step(&mut self, terms: &[Term], target: f32, rate: f32) -> f32 {
+        at_level!(self.step_body(terms: &[Term], target: f32, rate: f32) -> f32)
+    }
+
+    #[inline(always)]
+    fn forward(&mut self, terms: &[Term]) -> f32 {
+        let first = &mut self.hidden[0];
+        for (b, value) in first.values.iter_mut().enumerate() {
+            let mut sum = first.biases[b];
+            for term in terms {
+                sum.add_scaled(term.value, &first.rows[term.input * first.blocks + b]);
+            }
+            sum.activate(first.activation);
+            *value = sum;
+        }
+        self.forward_from_first()
+    }
+
+    /// The rest of the forward pass once the first hidden layer has its values.
+    #[inline(always)]
+    fn forward_from_first(&mut self) -> f32 {
+        for l in 1..self.hidden.len() {
+            let (before, after) = self.hidden.split_at_mut(l);
+            let (a, layer) = (&before[l - 1].values, &mut after[0]);
+            layer.values.copy_from_slice(&layer.biases);
+            for (i, row) in layer.rows.chunks_exact(layer.blocks).enumerate() {
+                let a = a[i / LANES].0[i % LANES];
+                // Half of what ReLU lets through is 0.
+                if a != 0.0 {
+                    layer.values.iter_mut().zip(row).for_each(|(y, w)| y.add_scaled(a, w));
+                }
+            }
+            layer.values.iter_mut().for_each(|y| y.activate(layer.activation));
+        }
+        let mut sum = Lanes::ZERO;
+        for (w, a) in self.last.iter().zip(&self.hidden[self.hidden.len() - 1].values) {
+            sum.add_product(w, a);
+        }
+        sum.sum() + self.last_bias
+    }
+
+    #[inline(always)]
+    fn scores_body(&mut self, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) {
+        let first = &self.hidden[0];
+        for (b, shared) in self.shared.iter_mut().enumerate() {
+            let mut sum = first.biases[b];
+            for term in terms {
+                sum.add_scaled(term.value, &first.rows[term.input * first.blocks + b]);
+            }
+            *shared = sum;
+        }
+        let shallow = self.hidden.len() == 1;
+        for extra in extras {
+            let first = &mut self.hidden[0];
+            let row = &first.rows[extra.input * first.blocks..][..first.blocks];
+            if shallow {
+                // The common case stays in registers.
+                let mut sum = Lanes::ZERO;
+                for ((shared, row), w) in self.shared.iter().zip(row).zip(&self.last) {
+                    let mut y = *shared;
+                    y.add_scaled(extra.value, row);
+                    y.activate(first.activation);
+                    sum.add_product(w, &y);
+                }
+                scores.push(sum.sum() + self.last_bias);
+            } else {
+                for ((shared, row), value) in self.shared.iter().zip(row).zip(first.values.iter_mut()) {
+                    *value = *shared;
+                    value.add_scaled(extra.value, row);
+                    value.activate(first.activation);
+                }
+                let score = self.forward_from_first();
+                scores.push(score);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step_body(&mut self, terms: &[Term], target: f32, rate: f32) -> f32 {
+        let score = self.forward(terms);
+        let output = activate_one(self.last_activation, score);
+        let slope = match self.last_activation {
+            Activation::Identity => 1.0,
+            Activation::Relu => f32::from(u8::from(output > 0.0)),
+            Activation::Tanh => 1.0 - output * output,
+        };
+        let delta = (output - target) * slope;
+        let top = self.hidden.len() - 1;
+        let layer = &mut self.hidden[top];
+        for ((w, y), d) in self.last.iter_mut().zip(&layer.values).zip(layer.deltas.iter_mut()) {
+            // Backwards through the old weights, then the step.
+            *d = Lanes(w.0.map(|w| w * delta));
+            d.times_slope(layer.activation, y);
+            w.add_scaled(-rate * delta, y);
+        }
+        self.last_bias -= rate * delta;
+        for l in (1..=top).rev() {
+            let (before, after) = self.hidden.split_at_mut(l);
+            let (below, layer) = (&mut before[l - 1], &mut after[0]);
+            for (i, row) in layer.rows.chunks_exact_mut(layer.blocks).enumerate() {
+                let a = below.values[i / LANES].0[i % LANES];
+                let mut sum = Lanes::ZERO;
+                for (w, d) in row.iter_mut().zip(&layer.deltas) {
+                    sum.add_product(w, d);
+                    w.add_scaled(-rate * a, d);
+                }
+                below.deltas[i / LANES].0[i % LANES] = sum.sum();
+            }
+            layer.biases.iter_mut().zip(&layer.deltas).for_each(|(b, d)| b.add_scaled(-rate, d));
+            for (d, y) in below.deltas.iter_mut().zip(&below.values) {
+                d.times_slope(below.activation, y);
+            }
+        }
+        let first = &mut self.hidden[0];
+        for (b, d) in first.deltas.iter().enumerate() {
+            first.biases[b].add_scaled(-rate, d);
+            for term in terms {
+                first.rows[term.input * first.blocks + b].add_scaled(-rate * term.value, d);
+            }
+        }
+        output
+    }
+
+    /// The parameters, named and shaped as those of [`crate::mlp::Mlp::tensors`].
+    pub fn tensors(&self, prefix: &str) -> Vec<Tensor> {
+        let mut tensors = Vec::new();
+        for (l, layer) in self.hidden.iter().enumerate() {
+            let mut by_output = Vec::with_capacity(layer.inputs * layer.outputs);
+            for o in 0..layer.outputs {
+                by_output.extend((0..layer.inputs).map(|i| layer.rows[i * layer.blocks + o / LANES].0[o % LANES]));
+            }
+            tensors.push(Tensor::new(format!("{prefix}{l}.weight"), &[layer.outputs, layer.inputs], by_output));
+            let biases = layer.biases.iter().flat_map(|block| block.0).take(layer.outputs).collect();
+            tensors.push(Tensor::new(format!("{prefix}{l}.bias"), &[layer.outputs], biases));
+        }
+        let (l, inputs) = (self.hidden.len(), self.hidden[self.hidden.len() - 1].outputs);
+        let last = self.last.iter().flat_map(|block| block.0).take(inputs).collect();
+        tensors.push(Tensor::new(format!("{prefix}{l}.weight"), &[1, inputs], last));
+        tensors.push(Tensor::new(format!("{prefix}{l}.bias"), &[1], vec![self.last_bias]));
+        tensors
+    }
+
+    /// Takes the parameters that [`ValueNet::tensors`] gave; others in the list are ignored.
+    ///
+    /// # Errors
+    /// If one is missing, has another shape or holds a number that is not finite; the network is then unchanged.
+    pub fn set_tensors(&mut self, prefix: &str, tensors: &[Tensor]) -> Result<(), FileError> {
+        let mut read = self.clone();
+        for (l, layer) in read.hidden.iter_mut().enumerate() {
+            let weights = take(tensors, &format!("{prefix}{l}.weight"), &[layer.outputs, layer.inputs])?;
+            for (o, from) in weights.chunks_exact(layer.inputs).enumerate() {
+                for (i, &w) in from.iter().enumerate() {
+                    layer.rows[i * layer.blocks + o / LANES].0[o % LANES] = w;
+                }
+            }
+            let biases = take(tensors, &format!("{prefix}{l}.bias"), &[layer.outputs])?;
+            for (o, &b) in biases.iter().enumerate() {
+                layer.biases[o / LANES].0[o % LANES] = b;
+            }
+        }
+        let (l, inputs) = (self.hidden.len(), self.hidden[self.hidden.len() - 1].outputs);
+        for (i, &w) in take(tensors, &format!("{prefix}{l}.weight"), &[1, inputs])?.iter().enumerate() {
+            read.last[i / LANES].0[i % LANES] = w;
+        }
+        read.last_bias = take(tensors, &format!("{prefix}{l}.bias"), &[1])?[0];
+        *self = read;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mlp::Mlp;
+
+    const SHAPES: [(&[usize], &[Activation]); 5] = [
+        (&[9, 27, 1], &[Activation::Tanh, Activation::Tanh]),
+        (&[18, 36, 1], &[Activation::Relu, Activation::Tanh]),
+        (&[5, 16, 1], &[Activation::Identity, Activation::Identity]),
+        (&[6, 17, 33, 1], &[Activation::Tanh, Activation::Relu, Activation::Identity]),
+        (&[4, 3, 40, 5, 1], &[Activation::Relu, Activation::Tanh, Activation::Tanh, Activation::Tanh]),
+    ];
+
+    /// Numbers in [-0.5, 0.5) that look random: multiples of the golden ratio.
+    fn numbers() -> impl FnMut() -> f32 {
+        let mut state = 0.0_f64;
+        move || {
+            state = (state + 0.618_033_988_749_895).fract();
+            (state - 0.5) as f32
+        }
+    }
+
+    fn pair(sizes: &[usize], activations: &[Activation]) -> (ValueNet, Mlp) {
+        let (mut a, mut b) = (numbers(), numbers());
+        (ValueNet::new(sizes, activations, |_| a()), Mlp::new(sizes, activations, |_| b()))
+    }
+
+    fn dense(inputs: usize, terms: &[Term]) -> Vec<f32> {
+        let mut dense = vec![0.0; inputs];
+        terms.iter().for_each(|term| dense[term.input] = term.value);
+        dense
+    }
+
+    fn close(a: f32, b: f32) -> bool {
+        (a - b).abs() < 4e-6
+    }
+
+    #[test]
+    fn tanh_is_within_its_stated_error_and_never_beyond_one() {
+        let mut worst = 0.0_f64;
+        for i in -2_000_000..=2_000_000 {
+            let x = i as f32 * 1e-5;
+            let y = tanh(x);
+            assert!((-1.0..=1.0).contains(&y));
+            worst = worst.max((f64::from(y) - f64::from(x).tanh()).abs());
+        }
+        assert!(worst < 4e-7, "{worst}");
+        assert_eq!((tanh(0.0), tanh(f32::INFINITY) > 0.999_999_5, tanh(f32::NAN).is_nan()), (0.0, true, true));
+    }
+
+    #[test]
+    fn it_computes_and_learns_what_the_plain_network_does() {
+        for (sizes, activations) in SHAPES {
+            let (mut net, mut plain) = pair(sizes, activations);
+            assert_eq!((net.inputs(), net.parameters()), (plain.inputs(), plain.parameters()));
+            let mut pass = plain.pass();
+            for round in 0..50 {
+                let term = |input, value| Term { input, value };
+                let terms = [term(round % sizes[0], 1.0), term((round + 1) % sizes[0], -1.0 + round as f32 * 0.1)];
+                let target = if round % 3 == 0 { 1.0 } else { -0.5 };
+                let expected = plain.forward(&mut pass, &dense(sizes[0], &terms))[0];
+                assert!(close(net.value(&terms), expected), "{sizes:?}, round {round}");
+                plain.descend(&mut pass, &[expected - target], 0.05);
+                assert!(close(net.step(&terms, target, 0.05), expected));
+            }
+            for (a, b) in net.tensors("v.").iter().zip(plain.tensors("v.")) {
+                assert_eq!((&a.name, &a.shape), (&b.name, &b.shape));
+                assert!(a.data.iter().zip(&b.data).all(|(&a, &b)| close(a, b)), "{sizes:?}: {}", a.name);
+            }
+        }
+    }
+
+    #[test]
+    fn scores_of_successors_are_scores_of_all_their_terms() {
+        for (sizes, activations) in SHAPES {
+            let (mut net, _) = pair(sizes, activations);
+            let terms = [Term { input: 1, value: -1.0 }, Term { input: 3, value: 0.5 }];
+            let extras = [Term { input: 0, value: 1.0 }, Term { input: 2, value: -2.0 }];
+            let mut scores = vec![7.0];
+            net.scores(&terms, &extras, &mut scores);
+            assert_eq!((scores.len(), scores[0]), (3, 7.0));
+            for (extra, &score) in extras.iter().zip(&scores[1..]) {
+                let all: Vec<Term> = terms.iter().chain([extra]).copied().collect();
+                assert_eq!(net.score(&all), score);
+                assert_eq!(net.value(&all), net.value_of_score(score));
+            }
+        }
+    }
+
+    #[test]
+    fn every_set_of_instructions_gives_the_same_bits() {
+        for (sizes, activations) in SHAPES {
+            let run = |level: Level| {
+                let mut net = pair(sizes, activations).0.at(level);
+                let mut seen = Vec::new();
+                for round in 0..200 {
+                    let terms = [
+                        Term { input: round % sizes[0], value: 1.0 },
+                        Term { input: (round + 2) % sizes[0], value: 0.3 },
+                    ];
+                    net.scores(&terms[..1], &terms[1..], &mut seen);
+                    seen.push(net.step(&terms, (round % 5) as f32 * 0.5 - 1.0, 0.1));
+                }
+                seen.extend(net.tensors("").into_iter().flat_map(|t| t.data));
+                seen.into_iter().map(f32::to_bits).collect::<Vec<u32>>()
+            };
+            let portable = run(Level::PORTABLE);
+            for level in Level::available() {
+                assert!(run(level) == portable, "{sizes:?} {level:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn weights_survive_the_way_out_and_in_and_strangers_change_nothing() {
+        let (net, _) = pair(SHAPES[3].0, SHAPES[3].1);
+        let mut copy = ValueNet::new(SHAPES[3].0, SHAPES[3].1, |_| 0.0);
+        let blank = copy.tensors("");
+        let mut tensors = net.tensors("v.");
+        assert!(copy.set_tensors("", &tensors).is_err() && copy.tensors("") == blank);
+        copy.set_tensors("v.", &tensors).unwrap();
+        assert_eq!(copy.tensors("v."), tensors);
+        tensors[5].data[0] = f32::NAN;
+        let mut copy = ValueNet::new(SHAPES[3].0, SHAPES[3].1, |_| 0.0);
+        assert!(copy.set_tensors("v.", &tensors).is_err() && copy.tensors("") == blank);
+    }
+
+    #[test]
+    fn a_weight_that_is_not_a_number_is_found() {
+        for (sizes, activations) in SHAPES {
+            let (mut net, _) = pair(sizes, activations);
+            assert!(net.is_finite());
+            net.step(&[Term { input: 1, value: 1.0 }], f32::NAN, 0.1);
+            assert!(!net.is_finite() && net.value(&[Term { input: 1, value: 1.0 }]).is_nan());
+        }
+    }
+}
