@@ -6,6 +6,7 @@ pub mod gradcheck;
 mod heads;
 mod inference;
 mod kernels;
+mod lanes;
 pub mod layers;
 pub mod loss;
 pub mod math;

@@ -8,7 +8,8 @@
 //! fused, so every [`Level`] gives the same bits; wider instructions only make them sooner.
 
 use crate::file::{FileError, Tensor, take};
-use crate::math::{Isa, Level};
+use crate::lanes::{Arithmetic, LANES, Lanes, One, Simd, at_level};
+use crate::math::Level;
 use crate::mlp::{Activation, Place};
 
 /// An input that is not zero.
@@ -46,132 +47,6 @@ struct Hidden {
     values: Vec<Lanes>,
     /// The gradient of the loss with respect to the sums, in the backward pass.
     deltas: Vec<Lanes>,
-}
-
-const LANES: usize = 16;
-
-/// Sixteen numbers that are handled together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(align(64))]
-struct Lanes([f32; LANES]);
-
-impl Lanes {
-    const ZERO: Lanes = Lanes([0.0; LANES]);
-
-    /// self + scale x other.
-    #[inline(always)]
-    fn add_scaled(&mut self, scale: f32, other: &Lanes) {
-        for (x, &y) in self.0.iter_mut().zip(&other.0) {
-            *x += scale * y;
-        }
-    }
-
-    /// self + a x b, lane by lane.
-    #[inline(always)]
-    fn add_product(&mut self, a: &Lanes, b: &Lanes) {
-        for i in 0..LANES {
-            self.0[i] += a.0[i] * b.0[i];
-        }
-    }
-
-    /// The sum of all lanes, by halves: always in the same order.
-    #[inline(always)]
-    fn sum(&self) -> f32 {
-        let mut x = self.0;
-        let mut half = LANES / 2;
-        while half > 0 {
-            for i in 0..half {
-                x[i] += x[i + half];
-            }
-            half /= 2;
-        }
-        x[0]
-    }
-
-    #[inline(always)]
-    fn activate(&mut self, activation: Activation) {
-        match activation {
-            Activation::Identity => {}
-            Activation::Relu => self.0.iter_mut().for_each(|x| *x = x.max(0.0)),
-            Activation::Tanh => self.0.iter_mut().for_each(|x| *x = tanh(*x)),
-        }
-    }
-
-    /// Multiplies by the derivative of the function where it has the values `y`.
-    #[inline(always)]
-    fn times_slope(&mut self, activation: Activation, y: &Lanes) {
-        match activation {
-            Activation::Identity => {}
-            Activation::Relu => {
-                for i in 0..LANES {
-                    self.0[i] = if y.0[i] > 0.0 { self.0[i] } else { 0.0 };
-                }
-            }
-            Activation::Tanh => {
-                for i in 0..LANES {
-                    self.0[i] *= 1.0 - y.0[i] * y.0[i];
-                }
-            }
-        }
-    }
-}
-
-/// The hyperbolic tangent without a branch, so that a loop over it becomes vector instructions; absolute error below 4e-7.
-///
-/// A rational function x P(x^2) / Q(x^2) with both polynomials of degree 4, fitted for the least greatest error on
-/// [-9, 9] (1.9e-8 before rounding; Lawson's reweighting); beyond 9 the tangent is 1 to within 4e-8.
-#[inline(always)]
-pub fn tanh(x: f32) -> f32 {
-    let x = x.clamp(-9.0, 9.0);
-    let z = x * x;
-    let p = 1.318_490_8e-8;
-    let p = p * z + 2.047_253_4e-5;
-    let p = p * z + 3.486_634_7e-3;
-    let p = p * z + 1.337_324_6e-1;
-    let p = p * z + 0.999_999_9;
-    let q = 7.703_003_7e-7;
-    let q = q * z + 3.271_464_4e-4;
-    let q = q * z + 2.584_219_2e-2;
-    let q = q * z + 4.670_654_3e-1;
-    let q = q * z + 1.0;
-    (x * p / q).clamp(-1.0, 1.0)
-}
-
-#[inline(always)]
-fn activate_one(activation: Activation, x: f32) -> f32 {
-    match activation {
-        Activation::Identity => x,
-        Activation::Relu => x.max(0.0),
-        Activation::Tanh => tanh(x),
-    }
-}
-
-/// Runs a method's body compiled for the instructions that the network was made for.
-macro_rules! at_level {
-    ($self:ident.$body:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?) => {{
-        #[cfg(target_arch = "x86_64")]
-        {
-            #[target_feature(enable = "avx2")]
-            fn avx2(net: &mut ValueNet, $($argument: $kind),*) $(-> $result)? {
-                net.$body($($argument),*)
-            }
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-            fn avx512(net: &mut ValueNet, $($argument: $kind),*) $(-> $result)? {
-                net.$body($($argument),*)
-            }
-            match $self.level.isa() {
-                Isa::Portable => $self.$body($($argument),*),
-                // SAFETY: a `Level` is made by detection only, so the processor has these instructions.
-                Isa::Avx2 => unsafe { avx2($self, $($argument),*) },
-                // SAFETY: as above.
-                Isa::Avx512 => unsafe { avx512($self, $($argument),*) },
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            $self.$body($($argument),*)
-        }
-    }};
 }
 
 impl ValueNet {
@@ -248,7 +123,7 @@ impl ValueNet {
 
     /// The output whose score is this: the output's activation function applied to it.
     pub fn value_of_score(&self, score: f32) -> f32 {
-        activate_one(self.last_activation, score)
+        One.activate(self.last_activation, score)
     }
 
     /// The output before its activation function: it orders inputs as the output does, without rounding to equal
@@ -257,7 +132,7 @@ impl ValueNet {
     /// # Panics
     /// If an input does not exist.
     pub fn score(&mut self, terms: &[Term]) -> f32 {
-        at_level!(self.forward(terms: &[Term]) -> f32)
+        at_level!(self: ValueNet, forward(terms: &[Term]) -> f32)
     }
 
     /// Appends the score of `terms` with one of `extras` added, for each of these in turn.
@@ -265,7 +140,7 @@ impl ValueNet {
     /// # Panics
     /// If an input does not exist.
     pub fn scores(&mut self, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) {
-        at_level!(self.scores_body(terms: &[Term], extras: &[Term], scores: &mut Vec<f32>));
+        at_level!(self: ValueNet, scores_body(terms: &[Term], extras: &[Term], scores: &mut Vec<f32>));
     }
 
     /// One step of gradient descent on (output - target)^2 / 2 for these inputs, at this rate; returns the output
@@ -274,123 +149,122 @@ impl ValueNet {
     /// # Panics
     /// If an input does not exist.
     pub fn step(&mut self, terms: &[Term], target: f32, rate: f32) -> f32 {
-        at_level!(self.step_body(terms: &[Term], target: f32, rate: f32) -> f32)
+        at_level!(self: ValueNet, step_body(terms: &[Term], target: f32, rate: f32) -> f32)
     }
 
     #[inline(always)]
-    fn forward(&mut self, terms: &[Term]) -> f32 {
+    fn forward<S: Simd>(&mut self, simd: S, terms: &[Term]) -> f32 {
         let first = &mut self.hidden[0];
         for (b, value) in first.values.iter_mut().enumerate() {
-            let mut sum = first.biases[b];
+            let mut sum = simd.load(&first.biases[b]);
             for term in terms {
-                sum.add_scaled(term.value, &first.rows[term.input * first.blocks + b]);
+                let row = simd.load(&first.rows[term.input * first.blocks + b]);
+                sum = simd.add_product(sum, simd.splat(term.value), row);
             }
-            sum.activate(first.activation);
-            *value = sum;
+            simd.store(simd.activate(first.activation, sum), value);
         }
-        self.forward_from_first()
+        self.forward_from_first(simd)
     }
 
     /// The rest of the forward pass once the first hidden layer has its values.
     #[inline(always)]
-    fn forward_from_first(&mut self) -> f32 {
+    fn forward_from_first<S: Simd>(&mut self, simd: S) -> f32 {
         for l in 1..self.hidden.len() {
             let (before, after) = self.hidden.split_at_mut(l);
             let (a, layer) = (&before[l - 1].values, &mut after[0]);
-            layer.values.copy_from_slice(&layer.biases);
-            for (i, row) in layer.rows.chunks_exact(layer.blocks).enumerate() {
-                let a = a[i / LANES].0[i % LANES];
-                // Half of what ReLU lets through is 0.
-                if a != 0.0 {
-                    layer.values.iter_mut().zip(row).for_each(|(y, w)| y.add_scaled(a, w));
+            for (b, value) in layer.values.iter_mut().enumerate() {
+                let mut sum = simd.load(&layer.biases[b]);
+                for i in 0..layer.inputs {
+                    let row = simd.load(&layer.rows[i * layer.blocks + b]);
+                    sum = simd.add_product(sum, simd.splat(a[i / LANES].0[i % LANES]), row);
                 }
+                simd.store(simd.activate(layer.activation, sum), value);
             }
-            layer.values.iter_mut().for_each(|y| y.activate(layer.activation));
         }
-        let mut sum = Lanes::ZERO;
+        let mut sum = simd.splat(0.0);
         for (w, a) in self.last.iter().zip(&self.hidden[self.hidden.len() - 1].values) {
-            sum.add_product(w, a);
+            sum = simd.add_product(sum, simd.load(w), simd.load(a));
         }
-        sum.sum() + self.last_bias
+        simd.sum(sum) + self.last_bias
     }
 
     #[inline(always)]
-    fn scores_body(&mut self, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) {
+    fn scores_body<S: Simd>(&mut self, simd: S, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) {
         let first = &self.hidden[0];
         for (b, shared) in self.shared.iter_mut().enumerate() {
-            let mut sum = first.biases[b];
+            let mut sum = simd.load(&first.biases[b]);
             for term in terms {
-                sum.add_scaled(term.value, &first.rows[term.input * first.blocks + b]);
+                let row = simd.load(&first.rows[term.input * first.blocks + b]);
+                sum = simd.add_product(sum, simd.splat(term.value), row);
             }
-            *shared = sum;
+            simd.store(sum, shared);
         }
         let shallow = self.hidden.len() == 1;
         for extra in extras {
             let first = &mut self.hidden[0];
             let row = &first.rows[extra.input * first.blocks..][..first.blocks];
+            let scale = simd.splat(extra.value);
             if shallow {
                 // The common case stays in registers.
-                let mut sum = Lanes::ZERO;
+                let mut sum = simd.splat(0.0);
                 for ((shared, row), w) in self.shared.iter().zip(row).zip(&self.last) {
-                    let mut y = *shared;
-                    y.add_scaled(extra.value, row);
-                    y.activate(first.activation);
-                    sum.add_product(w, &y);
+                    let y = simd.add_product(simd.load(shared), scale, simd.load(row));
+                    sum = simd.add_product(sum, simd.load(w), simd.activate(first.activation, y));
                 }
-                scores.push(sum.sum() + self.last_bias);
+                scores.push(simd.sum(sum) + self.last_bias);
             } else {
                 for ((shared, row), value) in self.shared.iter().zip(row).zip(first.values.iter_mut()) {
-                    *value = *shared;
-                    value.add_scaled(extra.value, row);
-                    value.activate(first.activation);
+                    let y = simd.add_product(simd.load(shared), scale, simd.load(row));
+                    simd.store(simd.activate(first.activation, y), value);
                 }
-                let score = self.forward_from_first();
+                let score = self.forward_from_first(simd);
                 scores.push(score);
             }
         }
     }
 
     #[inline(always)]
-    fn step_body(&mut self, terms: &[Term], target: f32, rate: f32) -> f32 {
-        let score = self.forward(terms);
-        let output = activate_one(self.last_activation, score);
-        let slope = match self.last_activation {
-            Activation::Identity => 1.0,
-            Activation::Relu => f32::from(u8::from(output > 0.0)),
-            Activation::Tanh => 1.0 - output * output,
-        };
-        let delta = (output - target) * slope;
+    fn step_body<S: Simd>(&mut self, simd: S, terms: &[Term], target: f32, rate: f32) -> f32 {
+        let score = self.forward(simd, terms);
+        let output = One.activate(self.last_activation, score);
+        let delta = One.times_slope(self.last_activation, output - target, output);
         let top = self.hidden.len() - 1;
         let layer = &mut self.hidden[top];
         for ((w, y), d) in self.last.iter_mut().zip(&layer.values).zip(layer.deltas.iter_mut()) {
             // Backwards through the old weights, then the step.
-            *d = Lanes(w.0.map(|w| w * delta));
-            d.times_slope(layer.activation, y);
-            w.add_scaled(-rate * delta, y);
+            let (old, y) = (simd.load(w), simd.load(y));
+            simd.store(simd.times_slope(layer.activation, simd.mul(old, simd.splat(delta)), y), d);
+            simd.store(simd.add_product(old, simd.splat(-rate * delta), y), w);
         }
         self.last_bias -= rate * delta;
         for l in (1..=top).rev() {
             let (before, after) = self.hidden.split_at_mut(l);
             let (below, layer) = (&mut before[l - 1], &mut after[0]);
             for (i, row) in layer.rows.chunks_exact_mut(layer.blocks).enumerate() {
-                let a = below.values[i / LANES].0[i % LANES];
-                let mut sum = Lanes::ZERO;
+                let step = simd.splat(-rate * below.values[i / LANES].0[i % LANES]);
+                let mut sum = simd.splat(0.0);
                 for (w, d) in row.iter_mut().zip(&layer.deltas) {
-                    sum.add_product(w, d);
-                    w.add_scaled(-rate * a, d);
+                    let (old, d) = (simd.load(w), simd.load(d));
+                    sum = simd.add_product(sum, old, d);
+                    simd.store(simd.add_product(old, step, d), w);
                 }
-                below.deltas[i / LANES].0[i % LANES] = sum.sum();
+                below.deltas[i / LANES].0[i % LANES] = simd.sum(sum);
             }
-            layer.biases.iter_mut().zip(&layer.deltas).for_each(|(b, d)| b.add_scaled(-rate, d));
+            for (b, d) in layer.biases.iter_mut().zip(&layer.deltas) {
+                simd.store(simd.add_product(simd.load(b), simd.splat(-rate), simd.load(d)), b);
+            }
             for (d, y) in below.deltas.iter_mut().zip(&below.values) {
-                d.times_slope(below.activation, y);
+                simd.store(simd.times_slope(below.activation, simd.load(d), simd.load(y)), d);
             }
         }
         let first = &mut self.hidden[0];
         for (b, d) in first.deltas.iter().enumerate() {
-            first.biases[b].add_scaled(-rate, d);
+            let d = simd.load(d);
+            let bias = &mut first.biases[b];
+            simd.store(simd.add_product(simd.load(bias), simd.splat(-rate), d), bias);
             for term in terms {
-                first.rows[term.input * first.blocks + b].add_scaled(-rate * term.value, d);
+                let row = &mut first.rows[term.input * first.blocks + b];
+                simd.store(simd.add_product(simd.load(row), simd.splat(-rate * term.value), d), row);
             }
         }
         output
@@ -478,19 +352,6 @@ mod tests {
 
     fn close(a: f32, b: f32) -> bool {
         (a - b).abs() < 4e-6
-    }
-
-    #[test]
-    fn tanh_is_within_its_stated_error_and_never_beyond_one() {
-        let mut worst = 0.0_f64;
-        for i in -2_000_000..=2_000_000 {
-            let x = i as f32 * 1e-5;
-            let y = tanh(x);
-            assert!((-1.0..=1.0).contains(&y));
-            worst = worst.max((f64::from(y) - f64::from(x).tanh()).abs());
-        }
-        assert!(worst < 4e-7, "{worst}");
-        assert_eq!((tanh(0.0), tanh(f32::INFINITY) > 0.999_999_5, tanh(f32::NAN).is_nan()), (0.0, true, true));
     }
 
     #[test]
