@@ -1,9 +1,9 @@
 //! Sixteen numbers handled together, by whatever vector instructions there are, with the same bits from each.
 //!
-//! Nothing is fused and every sum has one order, so wider instructions only make results sooner. Operations take a
-//! token; the tokens of special instructions are made by [`at_level`] alone, from a detected level, inside a function
-//! that is compiled for it.
+//! Where [`crate::kernels`] works in vectors as wide as the registers and fuses what it can, a block here is sixteen
+//! numbers in any registers, nothing is fused and every sum has one order: wider instructions only make results sooner.
 
+use crate::kernels::simd::Portable;
 use crate::mlp::Activation;
 
 /// Numbers in a block.
@@ -82,7 +82,7 @@ pub(crate) trait Arithmetic: Copy {
 }
 
 /// Arithmetic on a block.
-pub(crate) trait Simd: Arithmetic {
+pub(crate) trait Blocks: Arithmetic {
     fn load(self, from: &Lanes) -> Self::X;
     fn store(self, x: Self::X, to: &mut Lanes);
     /// The sum by halves: lane i and lane i + 8, then i + 4, i + 2, i + 1.
@@ -137,10 +137,6 @@ impl Arithmetic for One {
     }
 }
 
-/// A block in plain Rust.
-#[derive(Clone, Copy)]
-pub(crate) struct Portable;
-
 /// Applies an operation on single numbers lane by lane.
 macro_rules! lane_by_lane {
     ($($name:ident),*) => {
@@ -162,7 +158,7 @@ impl Arithmetic for Portable {
     lane_by_lane!(add, sub, mul, div, max, min, where_positive);
 }
 
-impl Simd for Portable {
+impl Blocks for Portable {
     #[inline(always)]
     fn load(self, from: &Lanes) -> Self::X {
         from.0
@@ -187,12 +183,13 @@ impl Simd for Portable {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) mod x86 {
+mod x86 {
     //! The two sets of vector instructions of x86-64.
 
     use std::arch::x86_64::*;
 
-    use super::{Arithmetic, LANES, Lanes, Simd};
+    use super::{Arithmetic, Blocks, LANES, Lanes};
+    use crate::kernels::simd::{Avx2, Avx512};
 
     /// The sum of eight lanes by halves.
     #[inline(always)]
@@ -202,32 +199,6 @@ pub(crate) mod x86 {
             let x = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps::<1>(x));
             let x = _mm_add_ps(x, _mm_movehl_ps(x, x));
             _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)))
-        }
-    }
-
-    /// AVX2: a block is two vectors of eight.
-    #[derive(Clone, Copy)]
-    pub(crate) struct Avx2(());
-
-    impl Avx2 {
-        /// # Safety
-        /// The processor has AVX2.
-        #[inline(always)]
-        pub(crate) unsafe fn new() -> Avx2 {
-            Avx2(())
-        }
-    }
-
-    /// AVX-512: a block is one vector.
-    #[derive(Clone, Copy)]
-    pub(crate) struct Avx512(());
-
-    impl Avx512 {
-        /// # Safety
-        /// The processor has AVX-512 F and DQ.
-        #[inline(always)]
-        pub(crate) unsafe fn new() -> Avx512 {
-            Avx512(())
         }
     }
 
@@ -262,7 +233,7 @@ pub(crate) mod x86 {
         }
     }
 
-    impl Simd for Avx2 {
+    impl Blocks for Avx2 {
         #[inline(always)]
         fn load(self, from: &Lanes) -> Self::X {
             let from = from.0.as_ptr();
@@ -317,7 +288,7 @@ pub(crate) mod x86 {
         }
     }
 
-    impl Simd for Avx512 {
+    impl Blocks for Avx512 {
         #[inline(always)]
         fn load(self, from: &Lanes) -> __m512 {
             // SAFETY: the token proves AVX-512; a block is 16 numbers, aligned to 64 bytes.
@@ -337,36 +308,6 @@ pub(crate) mod x86 {
         }
     }
 }
-
-/// Runs `self.body(token, arguments)` compiled for the instructions of `self.level`.
-macro_rules! at_level {
-    ($self:ident: $owner:ty, $body:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?) => {{
-        #[cfg(target_arch = "x86_64")]
-        {
-            use $crate::lanes::x86::{Avx2, Avx512};
-            #[target_feature(enable = "avx2")]
-            fn avx2(owner: &mut $owner, token: Avx2, $($argument: $kind),*) $(-> $result)? {
-                owner.$body(token, $($argument),*)
-            }
-            #[target_feature(enable = "avx512f,avx512dq")]
-            fn avx512(owner: &mut $owner, token: Avx512, $($argument: $kind),*) $(-> $result)? {
-                owner.$body(token, $($argument),*)
-            }
-            match $self.level.isa() {
-                $crate::math::Isa::Portable => $self.$body($crate::lanes::Portable, $($argument),*),
-                // SAFETY: a level is made by detection only, so the processor has these instructions.
-                $crate::math::Isa::Avx2 => unsafe { avx2($self, Avx2::new(), $($argument),*) },
-                // SAFETY: as above.
-                $crate::math::Isa::Avx512 => unsafe { avx512($self, Avx512::new(), $($argument),*) },
-            }
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            $self.$body($crate::lanes::Portable, $($argument),*)
-        }
-    }};
-}
-pub(crate) use at_level;
 
 #[cfg(test)]
 mod tests {

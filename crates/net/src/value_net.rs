@@ -8,7 +8,8 @@
 //! fused, so every [`Level`] gives the same bits; wider instructions only make them sooner.
 
 use crate::file::{FileError, Tensor, take};
-use crate::lanes::{Arithmetic, LANES, Lanes, One, Simd, at_level};
+use crate::kernels::simd::by_level;
+use crate::lanes::{Arithmetic, Blocks, LANES, Lanes, One};
 use crate::math::Level;
 use crate::mlp::{Activation, Place};
 
@@ -48,6 +49,10 @@ struct Hidden {
     /// The gradient of the loss with respect to the sums, in the backward pass.
     deltas: Vec<Lanes>,
 }
+
+by_level! { simd fn score = score_body(net: &mut ValueNet, terms: &[Term]) -> f32 }
+by_level! { simd fn append_scores = append_scores_body(net: &mut ValueNet, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) }
+by_level! { simd fn descend = descend_body(net: &mut ValueNet, terms: &[Term], target: f32, rate: f32) -> f32 }
 
 impl ValueNet {
     /// A network with `sizes[0]` inputs, at least one hidden layer and one output; as [`crate::mlp::Mlp::new`].
@@ -132,7 +137,7 @@ impl ValueNet {
     /// # Panics
     /// If an input does not exist.
     pub fn score(&mut self, terms: &[Term]) -> f32 {
-        at_level!(self: ValueNet, forward(terms: &[Term]) -> f32)
+        score(self.level, self, terms)
     }
 
     /// Appends the score of `terms` with one of `extras` added, for each of these in turn.
@@ -140,7 +145,7 @@ impl ValueNet {
     /// # Panics
     /// If an input does not exist.
     pub fn scores(&mut self, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) {
-        at_level!(self: ValueNet, scores_body(terms: &[Term], extras: &[Term], scores: &mut Vec<f32>));
+        append_scores(self.level, self, terms, extras, scores);
     }
 
     /// One step of gradient descent on (output - target)^2 / 2 for these inputs, at this rate; returns the output
@@ -149,125 +154,7 @@ impl ValueNet {
     /// # Panics
     /// If an input does not exist.
     pub fn step(&mut self, terms: &[Term], target: f32, rate: f32) -> f32 {
-        at_level!(self: ValueNet, step_body(terms: &[Term], target: f32, rate: f32) -> f32)
-    }
-
-    #[inline(always)]
-    fn forward<S: Simd>(&mut self, simd: S, terms: &[Term]) -> f32 {
-        let first = &mut self.hidden[0];
-        for (b, value) in first.values.iter_mut().enumerate() {
-            let mut sum = simd.load(&first.biases[b]);
-            for term in terms {
-                let row = simd.load(&first.rows[term.input * first.blocks + b]);
-                sum = simd.add_product(sum, simd.splat(term.value), row);
-            }
-            simd.store(simd.activate(first.activation, sum), value);
-        }
-        self.forward_from_first(simd)
-    }
-
-    /// The rest of the forward pass once the first hidden layer has its values.
-    #[inline(always)]
-    fn forward_from_first<S: Simd>(&mut self, simd: S) -> f32 {
-        for l in 1..self.hidden.len() {
-            let (before, after) = self.hidden.split_at_mut(l);
-            let (a, layer) = (&before[l - 1].values, &mut after[0]);
-            for (b, value) in layer.values.iter_mut().enumerate() {
-                let mut sum = simd.load(&layer.biases[b]);
-                for i in 0..layer.inputs {
-                    let row = simd.load(&layer.rows[i * layer.blocks + b]);
-                    sum = simd.add_product(sum, simd.splat(a[i / LANES].0[i % LANES]), row);
-                }
-                simd.store(simd.activate(layer.activation, sum), value);
-            }
-        }
-        let mut sum = simd.splat(0.0);
-        for (w, a) in self.last.iter().zip(&self.hidden[self.hidden.len() - 1].values) {
-            sum = simd.add_product(sum, simd.load(w), simd.load(a));
-        }
-        simd.sum(sum) + self.last_bias
-    }
-
-    #[inline(always)]
-    fn scores_body<S: Simd>(&mut self, simd: S, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) {
-        let first = &self.hidden[0];
-        for (b, shared) in self.shared.iter_mut().enumerate() {
-            let mut sum = simd.load(&first.biases[b]);
-            for term in terms {
-                let row = simd.load(&first.rows[term.input * first.blocks + b]);
-                sum = simd.add_product(sum, simd.splat(term.value), row);
-            }
-            simd.store(sum, shared);
-        }
-        let shallow = self.hidden.len() == 1;
-        for extra in extras {
-            let first = &mut self.hidden[0];
-            let row = &first.rows[extra.input * first.blocks..][..first.blocks];
-            let scale = simd.splat(extra.value);
-            if shallow {
-                // The common case stays in registers.
-                let mut sum = simd.splat(0.0);
-                for ((shared, row), w) in self.shared.iter().zip(row).zip(&self.last) {
-                    let y = simd.add_product(simd.load(shared), scale, simd.load(row));
-                    sum = simd.add_product(sum, simd.load(w), simd.activate(first.activation, y));
-                }
-                scores.push(simd.sum(sum) + self.last_bias);
-            } else {
-                for ((shared, row), value) in self.shared.iter().zip(row).zip(first.values.iter_mut()) {
-                    let y = simd.add_product(simd.load(shared), scale, simd.load(row));
-                    simd.store(simd.activate(first.activation, y), value);
-                }
-                let score = self.forward_from_first(simd);
-                scores.push(score);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn step_body<S: Simd>(&mut self, simd: S, terms: &[Term], target: f32, rate: f32) -> f32 {
-        let score = self.forward(simd, terms);
-        let output = One.activate(self.last_activation, score);
-        let delta = One.times_slope(self.last_activation, output - target, output);
-        let top = self.hidden.len() - 1;
-        let layer = &mut self.hidden[top];
-        for ((w, y), d) in self.last.iter_mut().zip(&layer.values).zip(layer.deltas.iter_mut()) {
-            // Backwards through the old weights, then the step.
-            let (old, y) = (simd.load(w), simd.load(y));
-            simd.store(simd.times_slope(layer.activation, simd.mul(old, simd.splat(delta)), y), d);
-            simd.store(simd.add_product(old, simd.splat(-rate * delta), y), w);
-        }
-        self.last_bias -= rate * delta;
-        for l in (1..=top).rev() {
-            let (before, after) = self.hidden.split_at_mut(l);
-            let (below, layer) = (&mut before[l - 1], &mut after[0]);
-            for (i, row) in layer.rows.chunks_exact_mut(layer.blocks).enumerate() {
-                let step = simd.splat(-rate * below.values[i / LANES].0[i % LANES]);
-                let mut sum = simd.splat(0.0);
-                for (w, d) in row.iter_mut().zip(&layer.deltas) {
-                    let (old, d) = (simd.load(w), simd.load(d));
-                    sum = simd.add_product(sum, old, d);
-                    simd.store(simd.add_product(old, step, d), w);
-                }
-                below.deltas[i / LANES].0[i % LANES] = simd.sum(sum);
-            }
-            for (b, d) in layer.biases.iter_mut().zip(&layer.deltas) {
-                simd.store(simd.add_product(simd.load(b), simd.splat(-rate), simd.load(d)), b);
-            }
-            for (d, y) in below.deltas.iter_mut().zip(&below.values) {
-                simd.store(simd.times_slope(below.activation, simd.load(d), simd.load(y)), d);
-            }
-        }
-        let first = &mut self.hidden[0];
-        for (b, d) in first.deltas.iter().enumerate() {
-            let d = simd.load(d);
-            let bias = &mut first.biases[b];
-            simd.store(simd.add_product(simd.load(bias), simd.splat(-rate), d), bias);
-            for term in terms {
-                let row = &mut first.rows[term.input * first.blocks + b];
-                simd.store(simd.add_product(simd.load(row), simd.splat(-rate * term.value), d), row);
-            }
-        }
-        output
+        descend(self.level, self, terms, target, rate)
     }
 
     /// The parameters, named and shaped as those of [`crate::mlp::Mlp::tensors`].
@@ -315,6 +202,124 @@ impl ValueNet {
         *self = read;
         Ok(())
     }
+}
+
+#[inline(always)]
+fn score_body<S: Blocks>(simd: S, net: &mut ValueNet, terms: &[Term]) -> f32 {
+    let first = &mut net.hidden[0];
+    for (b, value) in first.values.iter_mut().enumerate() {
+        let mut sum = simd.load(&first.biases[b]);
+        for term in terms {
+            let row = simd.load(&first.rows[term.input * first.blocks + b]);
+            sum = simd.add_product(sum, simd.splat(term.value), row);
+        }
+        simd.store(simd.activate(first.activation, sum), value);
+    }
+    forward_from_first(simd, net)
+}
+
+/// The rest of the forward pass once the first hidden layer has its values.
+#[inline(always)]
+fn forward_from_first<S: Blocks>(simd: S, net: &mut ValueNet) -> f32 {
+    for l in 1..net.hidden.len() {
+        let (before, after) = net.hidden.split_at_mut(l);
+        let (a, layer) = (&before[l - 1].values, &mut after[0]);
+        for (b, value) in layer.values.iter_mut().enumerate() {
+            let mut sum = simd.load(&layer.biases[b]);
+            for i in 0..layer.inputs {
+                let row = simd.load(&layer.rows[i * layer.blocks + b]);
+                sum = simd.add_product(sum, simd.splat(a[i / LANES].0[i % LANES]), row);
+            }
+            simd.store(simd.activate(layer.activation, sum), value);
+        }
+    }
+    let mut sum = simd.splat(0.0);
+    for (w, a) in net.last.iter().zip(&net.hidden[net.hidden.len() - 1].values) {
+        sum = simd.add_product(sum, simd.load(w), simd.load(a));
+    }
+    simd.sum(sum) + net.last_bias
+}
+
+#[inline(always)]
+fn append_scores_body<S: Blocks>(simd: S, net: &mut ValueNet, terms: &[Term], extras: &[Term], scores: &mut Vec<f32>) {
+    let first = &net.hidden[0];
+    for (b, shared) in net.shared.iter_mut().enumerate() {
+        let mut sum = simd.load(&first.biases[b]);
+        for term in terms {
+            let row = simd.load(&first.rows[term.input * first.blocks + b]);
+            sum = simd.add_product(sum, simd.splat(term.value), row);
+        }
+        simd.store(sum, shared);
+    }
+    let shallow = net.hidden.len() == 1;
+    for extra in extras {
+        let first = &mut net.hidden[0];
+        let row = &first.rows[extra.input * first.blocks..][..first.blocks];
+        let scale = simd.splat(extra.value);
+        if shallow {
+            // The common case stays in registers.
+            let mut sum = simd.splat(0.0);
+            for ((shared, row), w) in net.shared.iter().zip(row).zip(&net.last) {
+                let y = simd.add_product(simd.load(shared), scale, simd.load(row));
+                sum = simd.add_product(sum, simd.load(w), simd.activate(first.activation, y));
+            }
+            scores.push(simd.sum(sum) + net.last_bias);
+        } else {
+            for ((shared, row), value) in net.shared.iter().zip(row).zip(first.values.iter_mut()) {
+                let y = simd.add_product(simd.load(shared), scale, simd.load(row));
+                simd.store(simd.activate(first.activation, y), value);
+            }
+            let score = forward_from_first(simd, net);
+            scores.push(score);
+        }
+    }
+}
+
+#[inline(always)]
+fn descend_body<S: Blocks>(simd: S, net: &mut ValueNet, terms: &[Term], target: f32, rate: f32) -> f32 {
+    let score = score_body(simd, net, terms);
+    let output = One.activate(net.last_activation, score);
+    let delta = One.times_slope(net.last_activation, output - target, output);
+    let top = net.hidden.len() - 1;
+    let layer = &mut net.hidden[top];
+    for ((w, y), d) in net.last.iter_mut().zip(&layer.values).zip(layer.deltas.iter_mut()) {
+        // Backwards through the old weights, then the step.
+        let (old, y) = (simd.load(w), simd.load(y));
+        simd.store(simd.times_slope(layer.activation, simd.mul(old, simd.splat(delta)), y), d);
+        simd.store(simd.add_product(old, simd.splat(-rate * delta), y), w);
+    }
+    net.last_bias -= rate * delta;
+    for l in (1..=top).rev() {
+        let (before, after) = net.hidden.split_at_mut(l);
+        let (below, layer) = (&mut before[l - 1], &mut after[0]);
+        for (i, row) in layer.rows.chunks_exact_mut(layer.blocks).enumerate() {
+            let step = simd.splat(-rate * below.values[i / LANES].0[i % LANES]);
+            let mut sum = simd.splat(0.0);
+            for (w, d) in row.iter_mut().zip(&layer.deltas) {
+                let (old, d) = (simd.load(w), simd.load(d));
+                sum = simd.add_product(sum, old, d);
+                simd.store(simd.add_product(old, step, d), w);
+            }
+            below.deltas[i / LANES].0[i % LANES] = simd.sum(sum);
+        }
+        for (b, d) in layer.biases.iter_mut().zip(&layer.deltas) {
+            simd.store(simd.add_product(simd.load(b), simd.splat(-rate), simd.load(d)), b);
+        }
+        for (d, y) in below.deltas.iter_mut().zip(&below.values) {
+            simd.store(simd.times_slope(below.activation, simd.load(d), simd.load(y)), d);
+        }
+    }
+    let first = &mut net.hidden[0];
+    for (b, d) in first.deltas.iter().enumerate() {
+        let d = simd.load(d);
+        let bias = &mut first.biases[b];
+        simd.store(simd.add_product(simd.load(bias), simd.splat(-rate), d), bias);
+        for term in terms {
+            let row = &mut first.rows[term.input * first.blocks + b];
+            simd.store(simd.add_product(simd.load(row), simd.splat(-rate * term.value), d), row);
+        }
+    }
+    output
 }
 
 #[cfg(test)]
