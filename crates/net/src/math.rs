@@ -30,22 +30,31 @@ impl Level {
     /// The widest set that this processor has, or the one that [`LEVEL_VARIABLE`] names. Read once for each process.
     ///
     /// # Panics
-    /// If the variable holds another word, or names a set that this processor lacks.
+    /// As [`Level::chosen`] fails.
     pub fn best() -> Level {
         static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| {
-            let available = Level::available();
-            let Ok(word) = std::env::var(LEVEL_VARIABLE) else { return available[available.len() - 1] };
-            let isa = match word.as_str() {
-                "portable" => Isa::Portable,
-                "avx2" => Isa::Avx2,
-                "avx512" => Isa::Avx512,
-                _ => panic!("{LEVEL_VARIABLE} is portable, avx2 or avx512, not {word:?}"),
-            };
-            let level = Level(isa);
-            assert!(available.contains(&level), "{LEVEL_VARIABLE}={word}: this processor has no such instructions");
-            level
-        })
+        *BEST.get_or_init(|| Level::chosen().unwrap_or_else(|why| panic!("{why}")))
+    }
+
+    /// As [`Level::best`], for programs that check the variable before anything is computed.
+    ///
+    /// # Errors
+    /// If the variable holds another word, or names a set that this processor lacks.
+    pub fn chosen() -> Result<Level, String> {
+        let available = Level::available();
+        let isa = match std::env::var(LEVEL_VARIABLE).as_deref() {
+            Err(_) => return Ok(available[available.len() - 1]),
+            Ok("portable") => Isa::Portable,
+            Ok("avx2") => Isa::Avx2,
+            Ok("avx512") => Isa::Avx512,
+            Ok(word) => return Err(format!("{LEVEL_VARIABLE} is portable, avx2 or avx512, not {word:?}")),
+        };
+        let level = Level(isa);
+        if available.contains(&level) {
+            Ok(level)
+        } else {
+            Err(format!("{LEVEL_VARIABLE} names {isa:?}, and this processor has no such instructions"))
+        }
     }
 
     /// Every set that this processor has, narrowest first. Tests compare them.
