@@ -84,6 +84,25 @@ pub trait Game: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// One of the legal actions, each with the same probability. The game must not be over.
     fn random_legal(&self, position: &Self::Position, rng: &mut Rng) -> Action;
 
+    /// Appends every legal action that wins at once for the side to move, in increasing order.
+    ///
+    /// A game may know a quicker way than to try each.
+    fn winning(&self, position: &Self::Position, actions: &mut Vec<Action>) {
+        let winning = Outcome::Win(self.to_move(position));
+        let before = actions.len();
+        self.legal(position, actions);
+        let mut kept = before;
+        for i in before..actions.len() {
+            let mut after = *position;
+            self.play(&mut after, actions[i]);
+            if self.outcome(&after) == winning {
+                actions[kept] = actions[i];
+                kept += 1;
+            }
+        }
+        actions.truncate(kept);
+    }
+
     /// The cell on which the stone of a legal `action` would come to rest.
     fn landing(&self, position: &Self::Position, action: Action) -> usize;
 

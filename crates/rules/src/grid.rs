@@ -200,6 +200,42 @@ impl Grid {
         }
     }
 
+    /// The empty cells that lack one stone of `seat` to make a row of at least the winning length, by rows.
+    fn completing(&self, position: &Position, seat: Seat) -> Rows {
+        let mut cells = [0; MAX_SIZE];
+        let stones = position.stones(seat);
+        for (dc, dr) in crate::lines::DIRECTIONS {
+            for start in 0..self.rows() {
+                let row_of = |i: usize| start.wrapping_add_signed(i as isize * dr);
+                if row_of(self.length() - 1) >= self.rows() {
+                    continue;
+                }
+                // Bit c is the i-th stone of the row that begins on column c: all columns are looked at together.
+                let stone_of = |i: usize| {
+                    let row = u64::from(stones[row_of(i)]);
+                    if dc < 0 { row << i } else { row >> (i * dc as usize) }
+                };
+                // The rows of which no stone so far is missing, and of which one is.
+                let (mut whole, mut lacking) = ((1_u64 << self.columns) - 1, 0);
+                for i in 0..self.length() {
+                    let stone = stone_of(i);
+                    lacking = lacking & stone | whole & !stone;
+                    whole &= stone;
+                }
+                while lacking != 0 {
+                    let first = lacking.trailing_zeros() as usize;
+                    lacking &= lacking - 1;
+                    let missing = (0..self.length()).find(|&i| stone_of(i) >> first & 1 == 0).expect("one is missing");
+                    let column = first.wrapping_add_signed(missing as isize * dc);
+                    if column < self.columns() {
+                        cells[row_of(missing)] |= 1 << column & !position.occupied(row_of(missing));
+                    }
+                }
+            }
+        }
+        cells
+    }
+
     /// The `number`-th empty cell, as an action.
     fn nth_empty(&self, position: &Position, mut number: usize) -> Action {
         for row in 0..self.rows() {
@@ -393,6 +429,31 @@ impl Game for Grid {
             if free && renju.as_mut().is_none_or(|board| !is_foul(board.judge(column, row))) {
                 return action;
             }
+        }
+    }
+
+    fn winning(&self, position: &Position, actions: &mut Vec<Action>) {
+        if position.outcome.is_over() {
+            return;
+        }
+        let seat = position.to_move;
+        let cells = self.completing(position, seat);
+        for (row, mut cells) in cells.into_iter().enumerate() {
+            while let Some(column) = take_lowest(&mut cells) {
+                // Whether the row has the right length, and Black may play there, is for the referee to say.
+                let action = if self.gravity { column } else { row * self.columns() + column } as Action;
+                let mut after = *position;
+                if self.landing(position, action) == row * self.columns() + column
+                    && self.try_play(&mut after, action).is_ok()
+                    && after.outcome == Outcome::Win(seat)
+                {
+                    actions.push(action);
+                }
+            }
+        }
+        // Columns of falling stones are found in the order of rows.
+        if self.gravity {
+            actions.sort_unstable();
         }
     }
 

@@ -53,6 +53,16 @@ fn check_position<G: Game>(game: &G, position: &G::Position) {
         }
     }
 
+    // The winning moves are those after which the side that moved has won.
+    let wins = |&action: &u16| {
+        let mut after = before;
+        game.play(&mut after, action);
+        game.outcome(&after) == Outcome::Win(game.to_move(position))
+    };
+    let mut winning = Vec::new();
+    game.winning(position, &mut winning);
+    assert_eq!(winning, legal.iter().copied().filter(wins).collect::<Vec<_>>(), "{}: winning moves", at());
+
     // Printing and parsing come back to the same position, and so do actions.
     let text = game.write_position(position);
     assert_eq!(game.read_position(&text).as_ref(), Ok(position), "{}: read back", at());

@@ -384,3 +384,53 @@ proptest! {
         }
     }
 }
+
+/// A board with as many stones as fit in random order without ending the game, three of four of them `x`.
+fn crowded(game: &Grid, rng: &mut Rng) -> Position {
+    let (columns, rows) = (game.columns(), game.rows());
+    let mut board = vec![vec!['.'; columns]; rows];
+    let text = |board: &[Vec<char>]| {
+        let lines: Vec<String> = board.iter().map(|row| row.iter().collect()).collect();
+        lines.join("/") + " x"
+    };
+    let mut position = game.start();
+    for _ in 0..columns * rows * 3 / 4 {
+        let (column, mut row) = (rng.below(columns), rng.below(rows));
+        if game.gravity() {
+            let Some(free) = (0..rows).rev().find(|&row| board[row][column] == '.') else { continue };
+            row = free;
+        }
+        if board[row][column] != '.' {
+            continue;
+        }
+        board[row][column] = if rng.chance(0.75) { 'x' } else { 'o' };
+        match game.read_position(&text(&board)) {
+            Ok(next) if !game.outcome(&next).is_over() => position = next,
+            _ => board[row][column] = '.',
+        }
+    }
+    position
+}
+
+#[test]
+fn winning_moves_are_found_on_crowded_boards_too() {
+    // The laws ask the same of random games; here rows of every length and direction are nearly complete.
+    for name in ["gomoku", "gomoku:7:standard", "gomoku:15:renju", "gomoku:22", "mnk:9,3,3", "mnk:7,6,4:gravity"] {
+        let game: Grid = name.parse().unwrap();
+        let mut seen = 0;
+        for number in 0..40 {
+            let position = crowded(&game, &mut Rng::new(17, number));
+            let mut winning = Vec::new();
+            game.winning(&position, &mut winning);
+            let wins = |&action: &u16| {
+                let mut after = position;
+                game.play(&mut after, action);
+                game.outcome(&after) == Outcome::Win(Seat::First)
+            };
+            let expected: Vec<u16> = legal_actions(&game, &position).into_iter().filter(wins).collect();
+            assert_eq!(winning, expected, "{name}: {}", game.write_position(&position));
+            seen += winning.len();
+        }
+        assert!(seen >= 20, "{name}: {seen}");
+    }
+}

@@ -15,7 +15,8 @@ impl<G: Game> Player<G> for Greedy {
 
     fn distribution(&mut self, game: &G, position: &G::Position, choices: &mut Vec<Choice>) -> Result<(), NotExact> {
         let legal = legal_actions(game, position);
-        let mut actions = winning(game, position, &legal);
+        let mut actions = Vec::new();
+        game.winning(position, &mut actions);
         if actions.is_empty() {
             actions = blocking(game, position, &legal);
         }
@@ -26,16 +27,6 @@ impl<G: Game> Player<G> for Greedy {
         choices.extend(actions.into_iter().map(|action| Choice { action, probability }));
         Ok(())
     }
-}
-
-/// The actions that win at once.
-fn winning<G: Game>(game: &G, position: &G::Position, legal: &[Action]) -> Vec<Action> {
-    let wins = |&action: &Action| {
-        let mut after = *position;
-        game.play(&mut after, action);
-        matches!(game.outcome(&after), Outcome::Win(_))
-    };
-    legal.iter().copied().filter(wins).collect()
 }
 
 /// The actions with which the opponent would win at once if it were to move. Nothing wins at once for the mover.

@@ -12,7 +12,7 @@
 
 use std::fmt::Write as _;
 
-use rules::{Action, Game, Outcome, Rng, Wdl};
+use rules::{Action, Game, Rng, Wdl};
 
 /// How a child is selected.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,6 +189,11 @@ impl<G: Game> Tree<G> {
         for edge in &mut *edges {
             edge.prior = if sound { edge.prior / total } else { 1.0 / f32::from(node.count) };
         }
+        if !sound && matches!(self.rule, Rule::Puct { .. }) {
+            for i in (1..edges.len()).rev() {
+                edges.swap(i, self.rng.below(i + 1));
+            }
+        }
         let odd_value = value.is_nan();
         self.repaired += u64::from(odd_value || !sound && !policy.is_empty());
         self.nodes[leaf.node as usize].pending = false;
@@ -312,32 +317,20 @@ impl<G: Game> Tree<G> {
     fn open(&mut self, game: &G, position: &G::Position, parent: u32) -> u32 {
         let index = self.nodes.len() as u32;
         let first = self.edges.len();
-        let mover = game.to_move(position);
-        let mut proof = game.outcome(position).seen_by(mover).map(|wdl| Proof { wdl, plies: 0 });
+        let mut proof = game.outcome(position).seen_by(game.to_move(position)).map(|wdl| Proof { wdl, plies: 0 });
         if proof.is_none() {
             self.actions.clear();
-            game.legal(position, &mut self.actions);
-            let winning = Outcome::Win(mover);
-            for &action in &self.actions {
-                let mut child = *position;
-                game.play(&mut child, action);
-                let win = game.outcome(&child) == winning;
-                if win && proof.is_none() {
-                    proof = Some(Proof { wdl: Wdl::Win, plies: 1 });
-                    self.edges.truncate(first);
-                }
-                if win == proof.is_some() {
-                    self.edges.push(Edge { child: NONE, prior: 0.0, action });
-                }
+            game.winning(position, &mut self.actions);
+            if !self.actions.is_empty() {
+                proof = Some(Proof { wdl: Wdl::Win, plies: 1 });
             }
-            if proof.is_some() && parent != NONE {
-                // Below the root it doesn't matter which move wins.
-                self.edges.truncate(first);
+            // Below the root it doesn't matter which move wins.
+            if proof.is_none() {
+                game.legal(position, &mut self.actions);
+            } else if parent != NONE {
+                self.actions.clear();
             }
-            let edges = &mut self.edges[first..];
-            for i in (1..edges.len()).rev() {
-                edges.swap(i, self.rng.below(i + 1));
-            }
+            self.edges.extend(self.actions.iter().map(|&action| Edge { child: NONE, prior: 0.0, action }));
         }
         self.nodes.push(Node {
             parent,
@@ -391,13 +384,18 @@ impl<G: Game> Tree<G> {
         best.1
     }
 
-    /// Exchanges the edges of a node so that of the unopened ones the first has the greatest prior.
+    /// Exchanges the edges of a node so that the unopened one to be opened next stands first: by UCT any, by PUCT one
+    /// with the greatest prior.
     fn bring_next_forward(&mut self, at: u32) {
-        if let Rule::Uct { .. } = self.rule {
-            return;
-        }
         let node = self.nodes[at as usize];
         let edges = &mut self.edges[node.first as usize..][usize::from(node.opened)..usize::from(node.count)];
+        if let Rule::Uct { .. } = self.rule {
+            if edges.len() > 1 {
+                let next = self.rng.below(edges.len());
+                edges.swap(0, next);
+            }
+            return;
+        }
         let mut greatest = 0;
         for (i, edge) in edges.iter().enumerate() {
             if edge.prior > edges[greatest].prior {
