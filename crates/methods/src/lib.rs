@@ -5,3 +5,4 @@
 
 pub mod kit;
 pub mod learner;
+pub mod outcome;
