@@ -5,4 +5,10 @@
 
 pub mod kit;
 pub mod learner;
+pub mod monte_carlo;
 pub mod outcome;
+pub mod q_learning;
+pub mod td_backward;
+pub mod td_batch;
+pub mod td_online;
+pub mod value_minimax;

@@ -60,6 +60,18 @@ pub fn sampled_choices(legal: &[u16], probabilities: &[f32], choices: &mut Vec<C
     choices.extend(possible.map(|(&action, &p)| Choice { action, probability: f64::from(p) / total }));
 }
 
+/// Appends the choices of a player that makes a random move with probability `epsilon` and is greedy otherwise.
+pub fn epsilon_greedy_choices(legal: &[u16], scores: &[f32], epsilon: f32, choices: &mut Vec<Choice>) {
+    if epsilon == 0.0 {
+        return greedy_choice(legal, scores, choices);
+    }
+    let (best, epsilon) = (argmax(scores), f64::from(epsilon));
+    choices.extend(legal.iter().enumerate().map(|(i, &action)| {
+        let greedy = if i == best { 1.0 - epsilon } else { 0.0 };
+        Choice { action, probability: epsilon / legal.len() as f64 + greedy }
+    }));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +81,16 @@ mod tests {
         assert_eq!(argmax(&[1.0, 3.0, 3.0]), 1);
         assert_eq!(argmax(&[f32::NAN, -1.0, f32::NAN]), 1);
         assert_eq!(argmax(&[f32::NEG_INFINITY]), 0);
+    }
+
+    #[test]
+    fn a_random_move_may_also_be_the_best() {
+        let mut choices = Vec::new();
+        epsilon_greedy_choices(&[2, 5], &[0.0, 1.0], 0.5, &mut choices);
+        assert_eq!(choices, [Choice { action: 2, probability: 0.25 }, Choice { action: 5, probability: 0.75 }]);
+        choices.clear();
+        epsilon_greedy_choices(&[2, 5], &[0.0, 1.0], 0.0, &mut choices);
+        assert_eq!(choices, [Choice { action: 5, probability: 1.0 }]);
     }
 
     #[test]

@@ -1,3 +1,8 @@
 //! Pure helpers that several methods use.
 
+pub mod after_states;
+pub mod best_response;
 pub mod choose;
+pub mod schedule;
+pub mod tally;
+pub mod value_network;

@@ -1,0 +1,225 @@
+//! Monte Carlo: after each game, the value of every position in it moves towards the outcome.
+//!
+//! Let S1, ..., Sn be the positions after each ply of a game of self-play and z its outcome for the first player
+//! (+1, 0, -1). For i = 1, ..., n, each step changing the weights at once:
+//!
+//! ```text
+//! V(Si) <- V(Si) + a (gamma^(n-i) z - V(Si))
+//! ```
+//!
+//! with a network in place of V: one step of stochastic gradient descent on half the squared difference (Sutton and
+//! Barto, "Reinforcement Learning", 2nd edition, sections 5.4 and 9.3; a true gradient here, as the target does not
+//! depend on the weights).
+//!
+//! *Bias and variance.* The target is what really happened: no bias, whatever V says. But it is the sum of all the
+//! chances on the way, the random moves of both sides above all, so it varies as much as anything can: a won position
+//! that is thrown away by one random move is taught as lost. [`crate::td_backward`] learns from the same games the
+//! other way round: its targets vary little and are wrong as long as V is.
+//!
+//! *What it reaches.* V converges to the value of play that errs with probability epsilon for the rest of the game
+//! (on-policy), and early positions have the longest rest. `off_policy` is the remedy of the theory: a position learns
+//! only from games that went on without a random move after it (importance sampling, where the ratio of greedy play is
+//! 0 for a random move: off-policy Monte Carlo control, section 5.7). It then needs games that begin everywhere, which
+//! `openings` gives it (exploring starts, section 5.3). Figures: docs/methods/monte_carlo.md.
+
+use net::file::Tensor;
+use rules::{Game, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kit::after_states::{AfterStatePlayer, Behaviour, Episode, NetworkValues, Values, reward};
+use crate::kit::schedule::Linear;
+use crate::kit::tally::Tally;
+use crate::kit::value_network::{Function, Init, Inputs, Network};
+use crate::learner::{
+    self, ConfigError, Control, Diverged, Learner, PAUSE, Preset, RestoreError, State, Watch, require,
+};
+
+/// The settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Games of self-play to learn from, at least 1.
+    pub games: u64,
+    /// The probability of a random move, from the first game to the last, in [0, 1].
+    pub epsilon: Linear,
+    /// The learning rate a, from the first game to the last, in [0, 10].
+    pub rate: Linear,
+    /// The discount gamma for each ply, in [0, 1].
+    pub gamma: f32,
+    /// The greatest number of random moves with which a game begins; the number itself is drawn for each game.
+    pub openings: usize,
+    /// Whether a position learns only from games that went on without a random move after it.
+    pub off_policy: bool,
+    /// Whether a final after-state counts its outcome instead of the network's value, and is not learned.
+    pub exact_finals: bool,
+    /// The network.
+    pub network: Network,
+}
+
+impl learner::Config for Config {
+    fn check(&self) -> Result<(), ConfigError> {
+        require(self.games >= 1, "games", &self.games, "at least 1")?;
+        require(self.epsilon.within(0.0, 1.0), "epsilon", &self.epsilon, "within [0, 1]")?;
+        require(self.rate.within(0.0, 10.0), "rate", &self.rate, "within [0, 10]")?;
+        require((0.0..=1.0).contains(&self.gamma), "gamma", &self.gamma, "within [0, 1]")?;
+        self.network.check()
+    }
+}
+
+/// As published: 9 inputs, 27 hidden units, 60,000 games.
+fn article() -> Config {
+    Config {
+        games: 60_000,
+        epsilon: Linear { start: 0.5, end: 0.02 },
+        rate: Linear::constant(0.05),
+        gamma: 1.0,
+        openings: 0,
+        off_policy: false,
+        exact_finals: false,
+        network: Network {
+            inputs: Inputs::Absolute,
+            hidden: vec![27],
+            activation: Function::Tanh,
+            output: Function::Tanh,
+            init: Init::Normal(0.5),
+        },
+    }
+}
+
+/// Ours. What each change is worth: results/2026-11-30-value-methods.
+fn strong() -> Config {
+    Config {
+        games: 120_000,
+        epsilon: Linear::constant(0.2),
+        rate: Linear { start: 0.05, end: 0.005 },
+        openings: 7,
+        off_policy: true,
+        exact_finals: true,
+        network: Network {
+            inputs: Inputs::Planes,
+            hidden: vec![128],
+            activation: Function::Relu,
+            init: Init::Normal(0.1),
+            ..article().network
+        },
+        ..article()
+    }
+}
+
+/// The method while it learns.
+#[derive(Clone, Debug)]
+pub struct MonteCarlo<G: Game> {
+    game: G,
+    config: Config,
+    seed: u64,
+    games: u64,
+    values: NetworkValues,
+    tally: Tally,
+}
+
+/// One game, and what is learned from it.
+fn learn_one_game<G: Game, V: Values<G>>(
+    game: &G,
+    config: &Config,
+    values: &mut V,
+    episode: &mut Episode<G>,
+    tally: &mut Tally,
+    (number, rng): (u64, &mut Rng),
+) {
+    let epsilon = config.epsilon.at(number, config.games);
+    let rate = config.rate.at(number, config.games);
+    let behaviour = Behaviour { epsilon, openings: config.openings, exact_finals: config.exact_finals };
+    episode.play_out(game, values, behaviour, rng);
+
+    let (n, z) = (episode.plies(), reward(episode.outcome()));
+    // What a random move led to says nothing about the positions before it.
+    let random = |i: &usize| episode.explored(*i);
+    let first = if config.off_policy { (1..=n).rev().find(random).unwrap_or(1) } else { 1 };
+    let last = if config.exact_finals { n - 1 } else { n };
+    for i in first..=last {
+        let target = config.gamma.powi((n - i) as i32) * z;
+        let before = values.learn(game, &episode.state(i), target, rate);
+        tally.step(before, target);
+    }
+}
+
+impl<G: Game> Learner<G> for MonteCarlo<G> {
+    type Config = Config;
+    type Agent = AfterStatePlayer<G>;
+    const METHOD: &'static str = "monte_carlo";
+    const ABOUT: &'static str = "every position of a game moves towards its outcome";
+
+    fn presets(game: &G) -> Vec<Preset<Config>> {
+        let presets = vec![
+            Preset { name: "strong", about: "ours: unbeatable in both seats", config: strong() },
+            Preset { name: "article", about: "as published", config: article() },
+        ];
+        if game.name() == "tictactoe" { presets } else { Vec::new() }
+    }
+
+    fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {
+        learner::Config::check(config)?;
+        let values = NetworkValues::new(game, &config.network, seed);
+        Ok(MonteCarlo { game: game.clone(), config: config.clone(), seed, games: 0, values, tally: Tally::default() })
+    }
+
+    fn restore(game: &G, config: &Config, seed: u64, state: &State) -> Result<Self, RestoreError> {
+        let mut learner = Self::new(game, config, seed)?;
+        learner.values.set_tensors("value.", &state.tensors)?;
+        learner.tally = Tally::restore(state)?;
+        learner.games = state.games;
+        Ok(learner)
+    }
+
+    fn save(&self) -> State {
+        State { games: self.games, counters: self.tally.counters(), tensors: self.values.tensors("value.") }
+    }
+
+    fn games(&self) -> u64 {
+        self.games
+    }
+
+    fn planned(&self) -> u64 {
+        self.config.games
+    }
+
+    fn train(&mut self, watch: &mut dyn Watch<Self>) -> Result<(), Diverged> {
+        let mut episode = Episode::new(&self.game);
+        while self.games < self.config.games {
+            let number = self.games + 1;
+            let mut rng = Rng::new(self.seed, number);
+            let (values, tally) = (&mut self.values, &mut self.tally);
+            learn_one_game(&self.game, &self.config, values, &mut episode, tally, (number, &mut rng));
+            self.tally.game(episode.outcome(), number)?;
+            self.games = number;
+            if number.is_multiple_of(PAUSE) || number == self.config.games {
+                if !self.values.is_finite() {
+                    return Err(Diverged { game: number, what: "a weight" });
+                }
+                if let Some(row) = self.tally.row(number, self.config.games) {
+                    watch.row(&row);
+                }
+                if watch.pause(self) == Control::Stop {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn agent(&self) -> Self::Agent {
+        let (exact_finals, epsilon) = (self.config.exact_finals, self.config.epsilon.end);
+        AfterStatePlayer::new(Self::METHOD, self.values.clone(), exact_finals, epsilon)
+    }
+
+    fn weights(&self) -> Vec<Tensor> {
+        self.values.tensors("value.")
+    }
+
+    fn load(game: &G, config: &Config, weights: &[Tensor]) -> Result<Self::Agent, RestoreError> {
+        let mut learner = Self::new(game, config, 0)?;
+        learner.values.set_tensors("value.", weights)?;
+        Ok(learner.agent())
+    }
+}

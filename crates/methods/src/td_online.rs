@@ -1,0 +1,228 @@
+//! TD(0) online: while the game is played, as soon as a position is known, the value of the one before it moves
+//! towards its value.
+//!
+//! Let S1, S2, ... be the positions after each ply of a game of self-play. As soon as Si+1 is known:
+//!
+//! ```text
+//! V(Si) <- V(Si) + a (gamma V(Si+1) - V(Si))       Si+1 is not final
+//! V(Si) <- V(Si) + a (gamma z - V(Si))             Si+1 is final, with outcome z for the first player
+//! ```
+//!
+//! with a network in place of V (semi-gradient TD(0) as Sutton and Barto print it: "Reinforcement Learning", 2nd edition,
+//! sections 6.1 and 9.3). A final position is never an input to learning: its value is its outcome. Values are the first
+//! player's throughout, so the target has no minus sign although the seats alternate.
+//!
+//! *Bias and variance.* The targets are those of [`crate::td_batch`]: biased by what V does not know yet, with the
+//! variance of one move. What differs is the time: the weights change while the game goes on, so its later moves are
+//! already chosen by what its earlier ones taught, and nothing has to be remembered but one position. In games of nine
+//! plies that hardly matters; in a task without an end it is the only way.
+//!
+//! *What it reaches.* In `article`, moves are compared by V alone, also moves that end the game: V of a position
+//! that it never learned. A win in one is then seen only by likeness to other positions, which is the main reason why
+//! it stays beatable. `exact_finals` lets a final after-state count its outcome, as the update rule itself does.
+//! `off_policy` leaves out the update over a random move. Figures: docs/methods/td_online.md.
+
+use net::file::Tensor;
+use rules::{Game, Rng};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kit::after_states::{AfterStatePlayer, Behaviour, Episode, NetworkValues, Values, reward};
+use crate::kit::schedule::Linear;
+use crate::kit::tally::Tally;
+use crate::kit::value_network::{Function, Init, Inputs, Network};
+use crate::learner::{
+    self, ConfigError, Control, Diverged, Learner, PAUSE, Preset, RestoreError, State, Watch, require,
+};
+
+/// The settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Games of self-play to learn from, at least 1.
+    pub games: u64,
+    /// The probability of a random move, from the first game to the last, in [0, 1].
+    pub epsilon: Linear,
+    /// The learning rate a, from the first game to the last, in [0, 10].
+    pub rate: Linear,
+    /// The discount gamma for each ply, in [0, 1].
+    pub gamma: f32,
+    /// The greatest number of random moves with which a game begins; the number itself is drawn for each game.
+    pub openings: usize,
+    /// Whether the update over a random move is left out.
+    pub off_policy: bool,
+    /// Whether a final after-state counts its outcome instead of the network's value when moves are compared.
+    pub exact_finals: bool,
+    /// The network.
+    pub network: Network,
+}
+
+impl learner::Config for Config {
+    fn check(&self) -> Result<(), ConfigError> {
+        require(self.games >= 1, "games", &self.games, "at least 1")?;
+        require(self.epsilon.within(0.0, 1.0), "epsilon", &self.epsilon, "within [0, 1]")?;
+        require(self.rate.within(0.0, 10.0), "rate", &self.rate, "within [0, 10]")?;
+        require((0.0..=1.0).contains(&self.gamma), "gamma", &self.gamma, "within [0, 1]")?;
+        self.network.check()
+    }
+}
+
+/// As published: 9 inputs, 27 hidden units, 30,000 games.
+fn article() -> Config {
+    Config {
+        games: 30_000,
+        epsilon: Linear { start: 0.5, end: 0.02 },
+        rate: Linear::constant(0.05),
+        gamma: 1.0,
+        openings: 0,
+        off_policy: false,
+        exact_finals: false,
+        network: Network {
+            inputs: Inputs::Absolute,
+            hidden: vec![27],
+            activation: Function::Tanh,
+            output: Function::Tanh,
+            init: Init::Normal(0.5),
+        },
+    }
+}
+
+/// Ours. What each change is worth: results/2026-11-30-value-methods.
+fn strong() -> Config {
+    Config {
+        games: 120_000,
+        epsilon: Linear::constant(0.2),
+        rate: Linear { start: 0.05, end: 0.005 },
+        openings: 7,
+        off_policy: true,
+        exact_finals: true,
+        network: Network {
+            inputs: Inputs::Planes,
+            hidden: vec![128],
+            activation: Function::Relu,
+            init: Init::Normal(0.1),
+            ..article().network
+        },
+        ..article()
+    }
+}
+
+/// The method while it learns.
+#[derive(Clone, Debug)]
+pub struct TdOnline<G: Game> {
+    game: G,
+    config: Config,
+    seed: u64,
+    games: u64,
+    values: NetworkValues,
+    tally: Tally,
+}
+
+/// One game, and what is learned during it.
+fn learn_one_game<G: Game, V: Values<G>>(
+    game: &G,
+    config: &Config,
+    values: &mut V,
+    episode: &mut Episode<G>,
+    tally: &mut Tally,
+    (number, rng): (u64, &mut Rng),
+) {
+    let epsilon = config.epsilon.at(number, config.games);
+    let rate = config.rate.at(number, config.games);
+    let behaviour = Behaviour { epsilon, openings: config.openings, exact_finals: config.exact_finals };
+    episode.begin(game, config.openings, rng);
+    while !episode.outcome().is_over() {
+        let (action, explored) = episode.choose(game, values, behaviour, rng);
+        episode.play(game, action, explored);
+
+        let n = episode.plies();
+        if n == 1 || config.off_policy && explored {
+            continue;
+        }
+        let over = episode.outcome().is_over();
+        let next = if over { reward(episode.outcome()) } else { values.value(game, &episode.state(n)) };
+        let target = config.gamma * next;
+        let before = values.learn(game, &episode.state(n - 1), target, rate);
+        tally.step(before, target);
+    }
+}
+
+impl<G: Game> Learner<G> for TdOnline<G> {
+    type Config = Config;
+    type Agent = AfterStatePlayer<G>;
+    const METHOD: &'static str = "td_online";
+    const ABOUT: &'static str = "TD(0) on after-states, while the game is played";
+
+    fn presets(game: &G) -> Vec<Preset<Config>> {
+        let presets = vec![
+            Preset { name: "strong", about: "ours: unbeatable in both seats", config: strong() },
+            Preset { name: "article", about: "as published", config: article() },
+        ];
+        if game.name() == "tictactoe" { presets } else { Vec::new() }
+    }
+
+    fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {
+        learner::Config::check(config)?;
+        let values = NetworkValues::new(game, &config.network, seed);
+        Ok(TdOnline { game: game.clone(), config: config.clone(), seed, games: 0, values, tally: Tally::default() })
+    }
+
+    fn restore(game: &G, config: &Config, seed: u64, state: &State) -> Result<Self, RestoreError> {
+        let mut learner = Self::new(game, config, seed)?;
+        learner.values.set_tensors("value.", &state.tensors)?;
+        learner.tally = Tally::restore(state)?;
+        learner.games = state.games;
+        Ok(learner)
+    }
+
+    fn save(&self) -> State {
+        State { games: self.games, counters: self.tally.counters(), tensors: self.values.tensors("value.") }
+    }
+
+    fn games(&self) -> u64 {
+        self.games
+    }
+
+    fn planned(&self) -> u64 {
+        self.config.games
+    }
+
+    fn train(&mut self, watch: &mut dyn Watch<Self>) -> Result<(), Diverged> {
+        let mut episode = Episode::new(&self.game);
+        while self.games < self.config.games {
+            let number = self.games + 1;
+            let mut rng = Rng::new(self.seed, number);
+            let (values, tally) = (&mut self.values, &mut self.tally);
+            learn_one_game(&self.game, &self.config, values, &mut episode, tally, (number, &mut rng));
+            self.tally.game(episode.outcome(), number)?;
+            self.games = number;
+            if number.is_multiple_of(PAUSE) || number == self.config.games {
+                if !self.values.is_finite() {
+                    return Err(Diverged { game: number, what: "a weight" });
+                }
+                if let Some(row) = self.tally.row(number, self.config.games) {
+                    watch.row(&row);
+                }
+                if watch.pause(self) == Control::Stop {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn agent(&self) -> Self::Agent {
+        let (exact_finals, epsilon) = (self.config.exact_finals, self.config.epsilon.end);
+        AfterStatePlayer::new(Self::METHOD, self.values.clone(), exact_finals, epsilon)
+    }
+
+    fn weights(&self) -> Vec<Tensor> {
+        self.values.tensors("value.")
+    }
+
+    fn load(game: &G, config: &Config, weights: &[Tensor]) -> Result<Self::Agent, RestoreError> {
+        let mut learner = Self::new(game, config, 0)?;
+        learner.values.set_tensors("value.", weights)?;
+        Ok(learner.agent())
+    }
+}

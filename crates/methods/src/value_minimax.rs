@@ -1,0 +1,450 @@
+//! Values from outcomes, and minimax over them: a small network learns what positions are worth to the side to move,
+//! and plays by looking ahead to any depth.
+//!
+//! Let S0 be the start, S1, ..., Sn the positions after each ply of a game of self-play, and z the outcome. From the
+//! last to the first, i = n-1, ..., 0, each step changing the weights at once:
+//!
+//! ```text
+//! V(Si) <- V(Si) + a (z seen by the side to move in Si - V(Si))
+//! ```
+//!
+//! with a network in place of V (stochastic gradient descent on half the squared difference). The final position is
+//! never learned: it has an outcome. While learning, the move is the one whose after-state is worst for the opponent; a
+//! win at once counts more than any estimate, a draw 0.
+//!
+//! *How it differs from its neighbour.* The targets are those of [`crate::monte_carlo`]: unbiased, and as noisy as the
+//! rest of the game. But V is seen by the side to move, so one network sees every shape of stones once and not once
+//! for each colour; the positions are those *before* a move; and since ends count as what they are, a network that
+//! knows the positions before them is enough. The rest is search: at depth d, minimax (alpha-beta: `search::minimax`)
+//! plays the move whose worst line of d plies is best, judged by V where the game goes on. At depth 1 that is the
+//! move of the learner itself; each further ply repairs what V gets wrong within reach. Claims of strength name the depth.
+//!
+//! *Further fields, each with a measured effect* (results/2026-11-30-value-methods): layers and activation of the
+//! network; `replay`, learning again from games gone by; `adversary`, a share of games against the exact best
+//! response to a frozen copy of the learner: the opponent that finds every hole, and then always the same one.
+//! Figures: docs/methods/value_minimax.md.
+
+use net::file::Tensor;
+use rules::{Action, Choice, Evaluations, Evaluator, Game, NotExact, Player, Rng, Seat};
+use schemars::JsonSchema;
+use search::Minimax;
+use search::minimax::Found;
+use serde::{Deserialize, Serialize};
+
+use crate::kit::after_states::{self, AfterStatePlayer, Behaviour, Episode, Move, NetworkValues, Values, reward, sign};
+use crate::kit::best_response::BestResponse;
+use crate::kit::choose::{argmax, epsilon_greedy_choices};
+use crate::kit::schedule::Linear;
+use crate::kit::tally::Tally;
+use crate::kit::value_network::{Function, Init, Inputs, Network, Stone, stones_of};
+use crate::learner::{
+    self, Agent, ConfigError, Control, Diverged, Learner, Opinion, PAUSE, Preset, RestoreError, State, Watch, require,
+};
+
+/// The settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Games of self-play to learn from, at least 1.
+    pub games: u64,
+    /// The probability of a random move, from the first game to the last, in [0, 1].
+    pub epsilon: Linear,
+    /// The learning rate a, from the first game to the last, in [0, 10].
+    pub rate: Linear,
+    /// The greatest number of random moves with which a game begins; the number itself is drawn for each game.
+    pub openings: usize,
+    /// Whether a position learns only from games that went on without a random move from it.
+    pub off_policy: bool,
+    /// Learning again from games gone by.
+    pub replay: Replay,
+    /// Games against the best response to a frozen copy.
+    pub adversary: Adversary,
+    /// How many plies the agent looks ahead when it plays, 1 to 64.
+    pub depth: usize,
+    /// The network.
+    pub network: Network,
+}
+
+/// Learning again from games gone by.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Replay {
+    /// How many of the last games are kept, at most 100,000.
+    pub games: usize,
+    /// How many of them, drawn with the same probability each, are learned from again after each game.
+    pub again: usize,
+}
+
+/// Games against the exact best response to a frozen copy of the learner's greedy play.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Adversary {
+    /// The share of such games, in [0, 1]; above 0 only on boards of at most 12 cells.
+    pub share: f32,
+    /// After how many games a new copy is frozen, at least 1.
+    pub refresh: u64,
+}
+
+impl learner::Config for Config {
+    fn check(&self) -> Result<(), ConfigError> {
+        require(self.games >= 1, "games", &self.games, "at least 1")?;
+        require(self.epsilon.within(0.0, 1.0), "epsilon", &self.epsilon, "within [0, 1]")?;
+        require(self.rate.within(0.0, 10.0), "rate", &self.rate, "within [0, 10]")?;
+        require(self.replay.games <= 100_000, "replay.games", &self.replay.games, "at most 100000")?;
+        let kept = self.replay.again == 0 || self.replay.games > 0;
+        require(kept, "replay.again", &self.replay.again, "0 when no games are kept")?;
+        let share = self.adversary.share;
+        require((0.0..=1.0).contains(&share), "adversary.share", &share, "within [0, 1]")?;
+        require(self.adversary.refresh >= 1, "adversary.refresh", &self.adversary.refresh, "at least 1")?;
+        require((1..=64).contains(&self.depth), "depth", &self.depth, "1 to 64")?;
+        let relative = self.network.inputs != Inputs::Absolute;
+        require(relative, "network.inputs", &"absolute", "relative or planes: V is for the side to move")?;
+        self.network.check()
+    }
+}
+
+/// As published: 9 inputs, 18 hidden units, 20,000 games.
+fn article() -> Config {
+    Config {
+        games: 20_000,
+        epsilon: Linear::constant(0.3),
+        rate: Linear::constant(0.01),
+        openings: 0,
+        off_policy: false,
+        replay: Replay { games: 0, again: 0 },
+        adversary: Adversary { share: 0.0, refresh: 1_000 },
+        depth: 1,
+        network: Network {
+            inputs: Inputs::Relative,
+            hidden: vec![18],
+            activation: Function::Relu,
+            output: Function::Tanh,
+            init: Init::Xavier,
+        },
+    }
+}
+
+/// Ours. What each change is worth: results/2026-11-30-value-methods.
+fn strong() -> Config {
+    Config {
+        games: 150_000,
+        epsilon: Linear::constant(0.2),
+        rate: Linear { start: 0.05, end: 0.005 },
+        openings: 7,
+        off_policy: true,
+        network: Network { inputs: Inputs::Planes, hidden: vec![128], init: Init::Normal(0.1), ..article().network },
+        ..article()
+    }
+}
+
+/// The method while it learns.
+#[derive(Clone, Debug)]
+pub struct ValueMinimax<G: Game> {
+    game: G,
+    config: Config,
+    seed: u64,
+    games: u64,
+    values: NetworkValues,
+    tally: Tally,
+    /// The last games, a ring.
+    kept: Vec<Vec<Move>>,
+    /// The copy that adversaries know, and the best responses to it when it sits first and second.
+    frozen: NetworkValues,
+    responses: Option<[BestResponse<G>; 2]>,
+}
+
+/// The positions before each move of a finished game, from the last to the first, learn its outcome.
+fn learn<G: Game, V: Values<G>>(
+    game: &G,
+    config: &Config,
+    values: &mut V,
+    episode: &Episode<G>,
+    rate: f32,
+    tally: &mut Tally,
+) {
+    let (n, z) = (episode.plies(), reward(episode.outcome()));
+    for i in (0..n).rev() {
+        // What a random move led to says nothing about the positions before it.
+        if config.off_policy && episode.explored(i + 1) {
+            break;
+        }
+        let before = values.learn(game, &episode.state(i), z, rate);
+        tally.step(before, z);
+    }
+}
+
+impl<G: Game> ValueMinimax<G> {
+    /// One game, and what is learned after it.
+    fn learn_one_game(&mut self, episode: &mut Episode<G>, again: &mut Episode<G>, number: u64) {
+        let (game, config) = (&self.game, &self.config);
+        let mut rng = Rng::new(self.seed, number);
+        let epsilon = config.epsilon.at(number, config.games);
+        let rate = config.rate.at(number, config.games);
+        let behaviour = Behaviour { epsilon, openings: config.openings, exact_finals: true };
+        if config.adversary.share > 0.0 && rng.chance(config.adversary.share) {
+            let seat = Seat::at_ply(rng.below(2));
+            let responses = self.responses.get_or_insert_with(|| best_responses(game, &self.frozen));
+            // The copy's replies are known for every position that it lets arise; elsewhere the learner moves itself.
+            let response = &responses[seat.index()];
+            episode.begin(game, 0, &mut rng);
+            while !episode.outcome().is_over() {
+                let reply = (game.to_move(episode.position()) != seat).then(|| response.choose(episode.position()));
+                let (action, explored) = match reply.flatten() {
+                    Some(action) => (action, false),
+                    None => episode.choose(game, &mut self.values, behaviour, &mut rng),
+                };
+                episode.play(game, action, explored);
+            }
+        } else {
+            episode.play_out(game, &mut self.values, behaviour, &mut rng);
+        }
+        learn(game, config, &mut self.values, episode, rate, &mut self.tally);
+
+        if config.replay.games > 0 {
+            let slot = ((number - 1) % config.replay.games as u64) as usize;
+            if slot == self.kept.len() {
+                self.kept.push(Vec::new());
+            }
+            episode.save(&mut self.kept[slot]);
+            for _ in 0..config.replay.again {
+                again.load(game, &self.kept[rng.below(self.kept.len())]);
+                learn(game, config, &mut self.values, again, rate, &mut self.tally);
+            }
+        }
+        if config.adversary.share > 0.0 && number.is_multiple_of(config.adversary.refresh) {
+            self.frozen = self.values.clone();
+            self.responses = None;
+        }
+    }
+}
+
+/// The best responses to the greedy player of these values, when it sits first and when it sits second.
+fn best_responses<G: Game>(game: &G, values: &NetworkValues) -> [BestResponse<G>; 2] {
+    let mut player = AfterStatePlayer::new("frozen", values.clone(), true, 0.0);
+    Seat::BOTH.map(|seat| BestResponse::new(game, seat, &mut |position| player.greedy(game, position)))
+}
+
+impl<G: Game> Learner<G> for ValueMinimax<G> {
+    type Config = Config;
+    type Agent = MinimaxAgent<G>;
+    const METHOD: &'static str = "value_minimax";
+    const ABOUT: &'static str = "values for the side to move, learned from outcomes; plays by minimax over them";
+
+    fn presets(game: &G) -> Vec<Preset<Config>> {
+        let presets = vec![
+            Preset { name: "strong", about: "ours: unbeatable in both seats at depth 1", config: strong() },
+            Preset { name: "article", about: "as published", config: article() },
+        ];
+        if game.name() == "tictactoe" { presets } else { Vec::new() }
+    }
+
+    fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {
+        learner::Config::check(config)?;
+        let small = config.adversary.share == 0.0 || game.cells() <= 12;
+        require(small, "adversary.share", &config.adversary.share, "0 on a board of more than 12 cells")?;
+        let values = NetworkValues::new(game, &config.network, seed);
+        Ok(ValueMinimax {
+            game: game.clone(),
+            config: config.clone(),
+            seed,
+            games: 0,
+            frozen: values.clone(),
+            values,
+            tally: Tally::default(),
+            kept: Vec::new(),
+            responses: None,
+        })
+    }
+
+    fn restore(game: &G, config: &Config, seed: u64, state: &State) -> Result<Self, RestoreError> {
+        let mut learner = Self::new(game, config, seed)?;
+        learner.values.set_tensors("value.", &state.tensors)?;
+        learner.frozen.set_tensors("frozen.", &state.tensors)?;
+        learner.tally = Tally::restore(state)?;
+        learner.games = state.games;
+        let kept = learner.games.min(config.replay.games as u64) as usize;
+        let games = net::file::take(&state.tensors, "kept", &[kept, game.cells() + 1])?;
+        for row in games.chunks_exact(game.cells() + 1) {
+            let length = row[0].clamp(0.0, game.cells() as f32) as usize;
+            let moves =
+                row[1..=length].iter().map(|&x| Move { action: x as Action / 2, explored: x as Action % 2 == 1 });
+            let moves: Vec<Move> = moves.collect();
+            let actions: Vec<Action> = moves.iter().map(|m| m.action).collect();
+            let ended = rules::game::replay(game, &actions).is_ok_and(|end| game.outcome(&end).is_over());
+            if !ended {
+                return Err(RestoreError::Missing("a whole game in 'kept'".to_owned()));
+            }
+            learner.kept.push(moves);
+        }
+        Ok(learner)
+    }
+
+    fn save(&self) -> State {
+        let width = self.game.cells() + 1;
+        let mut kept = Vec::with_capacity(self.kept.len() * width);
+        for moves in &self.kept {
+            // A row for each game: its length, its actions (doubled, odd if at random), zeros.
+            kept.push(moves.len() as f32);
+            kept.extend(moves.iter().map(|m| f32::from(2 * m.action + u16::from(m.explored))));
+            kept.resize(kept.len().next_multiple_of(width), 0.0);
+        }
+        let mut tensors = self.values.tensors("value.");
+        tensors.extend(self.frozen.tensors("frozen."));
+        tensors.push(Tensor::new("kept", &[self.kept.len(), width], kept));
+        State { games: self.games, counters: self.tally.counters(), tensors }
+    }
+
+    fn games(&self) -> u64 {
+        self.games
+    }
+
+    fn planned(&self) -> u64 {
+        self.config.games
+    }
+
+    fn train(&mut self, watch: &mut dyn Watch<Self>) -> Result<(), Diverged> {
+        let (mut episode, mut again) = (Episode::new(&self.game), Episode::new(&self.game));
+        while self.games < self.config.games {
+            let number = self.games + 1;
+            self.learn_one_game(&mut episode, &mut again, number);
+            self.tally.game(episode.outcome(), number)?;
+            self.games = number;
+            if number.is_multiple_of(PAUSE) || number == self.config.games {
+                if !self.values.is_finite() {
+                    return Err(Diverged { game: number, what: "a weight" });
+                }
+                if let Some(row) = self.tally.row(number, self.config.games) {
+                    watch.row(&row);
+                }
+                if watch.pause(self) == Control::Stop {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn agent(&self) -> MinimaxAgent<G> {
+        MinimaxAgent {
+            values: self.values.clone(),
+            depth: self.config.depth,
+            search: Minimax::default(),
+            epsilon: 0.0,
+            stochastic: self.config.epsilon.end,
+            stones: Vec::new(),
+        }
+    }
+
+    fn weights(&self) -> Vec<Tensor> {
+        self.values.tensors("value.")
+    }
+
+    fn load(game: &G, config: &Config, weights: &[Tensor]) -> Result<MinimaxAgent<G>, RestoreError> {
+        let mut learner = Self::new(game, config, 0)?;
+        learner.values.set_tensors("value.", weights)?;
+        Ok(learner.agent())
+    }
+}
+
+/// Plays by minimax to a fixed depth over the network's values.
+#[derive(Clone, Debug)]
+pub struct MinimaxAgent<G: Game> {
+    values: NetworkValues,
+    depth: usize,
+    search: Minimax<G>,
+    /// The probability of a random move; 0 for the agent itself.
+    epsilon: f32,
+    /// That of the player that [`Agent::stochastic`] makes.
+    stochastic: f32,
+    stones: Vec<Stone>,
+}
+
+impl<G: Game> MinimaxAgent<G> {
+    /// The best action, the first of equals, and what it is worth in [-1, 1].
+    fn best(&mut self, game: &G, position: &G::Position) -> (Action, f32) {
+        if self.depth > 1 {
+            let found = self.look_ahead(game, position, self.depth);
+            return (found.best[0], found.score.value());
+        }
+        // The learner's own way to choose, which does not round to equal values where the tangent is flat.
+        let actions = rules::game::legal_actions(game, position);
+        let mut scores = Vec::with_capacity(actions.len());
+        stones_of(game, position, &mut self.stones);
+        let state = after_states::State { position, stones: &self.stones };
+        after_states::scores(game, &mut self.values, &state, true, &actions, &mut scores);
+        let best = argmax(&scores);
+        (actions[best], self.values.value_of_score(scores[best]))
+    }
+
+    /// What a search of `depth` plies finds.
+    fn look_ahead(&mut self, game: &G, position: &G::Position, depth: usize) -> Found {
+        let (values, stones) = (&mut self.values, &mut self.stones);
+        let mut leaf = |game: &G, position: &G::Position| {
+            stones_of(game, position, stones);
+            sign(game.to_move(position)) * values.value(game, &after_states::State { position, stones })
+        };
+        let found = self.search.search(game, position, depth, &mut leaf, &mut || false);
+        found.expect("nobody stops this search")
+    }
+
+    /// What a legal action is worth to the side that makes it, in [-1, 1].
+    fn value_of(&mut self, game: &G, position: &G::Position, action: Action) -> f32 {
+        let mut after = *position;
+        game.play(&mut after, action);
+        if let Some(result) = game.outcome(&after).seen_by(game.to_move(position)) {
+            return result.value();
+        }
+        if self.depth > 1 {
+            return -self.look_ahead(game, &after, self.depth - 1).score.value();
+        }
+        stones_of(game, &after, &mut self.stones);
+        let state = after_states::State { position: &after, stones: &self.stones };
+        sign(game.to_move(position)) * self.values.value(game, &state)
+    }
+}
+
+impl<G: Game> Player<G> for MinimaxAgent<G> {
+    fn name(&self) -> String {
+        match self.epsilon {
+            0.0 => format!("value_minimax at depth {}", self.depth),
+            epsilon => format!("value_minimax at depth {} with {epsilon} random moves", self.depth),
+        }
+    }
+
+    fn distribution(&mut self, game: &G, position: &G::Position, choices: &mut Vec<Choice>) -> Result<(), NotExact> {
+        let (best, _) = self.best(game, position);
+        let actions = rules::game::legal_actions(game, position);
+        let scores: Vec<f32> = actions.iter().map(|&action| f32::from(u8::from(action == best))).collect();
+        epsilon_greedy_choices(&actions, &scores, self.epsilon, choices);
+        Ok(())
+    }
+}
+
+impl<G: Game> Evaluator<G> for MinimaxAgent<G> {
+    /// The value is that of the best action; the method has no policy, so every legal action is as likely.
+    fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
+        out.policies.clear();
+        out.policies.resize(positions.len() * game.actions(), 0.0);
+        out.values.clear();
+        for (row, position) in out.policies.chunks_exact_mut(game.actions()).zip(positions) {
+            let actions = rules::game::legal_actions(game, position);
+            actions.iter().for_each(|&action| row[usize::from(action)] = 1.0 / actions.len() as f32);
+            out.values.push(self.best(game, position).1);
+        }
+    }
+}
+
+impl<G: Game> Agent<G> for MinimaxAgent<G> {
+    fn opinion(&mut self, game: &G, position: &G::Position) -> Opinion {
+        let mut values = vec![f32::NAN; game.actions()];
+        for action in rules::game::legal_actions(game, position) {
+            values[usize::from(action)] = self.value_of(game, position, action);
+        }
+        Opinion::Values(values)
+    }
+
+    fn stochastic(&self) -> Option<Box<dyn Player<G>>> {
+        (self.stochastic > 0.0)
+            .then(|| Box::new(Self { epsilon: self.stochastic, ..self.clone() }) as Box<dyn Player<G>>)
+    }
+}
