@@ -404,3 +404,123 @@ impl<G: Game> Agent<G> for QPlayer<G> {
             .then(|| Box::new(Self { epsilon: self.stochastic, ..self.clone() }) as Box<dyn Player<G>>)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::kit::testing::{self, Reference};
+    use crate::learner::Unwatched;
+    use rules::Seat;
+    use rules::tictactoe::TicTacToe;
+    use rules::tiny::Tiny;
+
+    /// Q from a table, 0 until learned otherwise.
+    #[derive(Default)]
+    struct QTable(HashMap<(<Tiny as Game>::Position, Action), f32>);
+
+    impl ActionValues<Tiny> for QTable {
+        fn scores(&mut self, _: &Tiny, at: &At<'_, Tiny>, actions: &[Action], scores: &mut Vec<f32>) {
+            scores.extend(actions.iter().map(|&a| self.0.get(&(*at.position, a)).copied().unwrap_or(0.0)));
+        }
+
+        fn value_of_score(&self, score: f32) -> f32 {
+            score
+        }
+
+        fn learn(&mut self, _: &Tiny, at: &At<'_, Tiny>, action: Action, target: f32, rate: f32) -> f32 {
+            let value = self.0.entry((*at.position, action)).or_insert(0.0);
+            let before = *value;
+            *value += rate * (target - before);
+            before
+        }
+    }
+
+    fn learn_by_table(game: &Tiny, config: &Config, table: &mut QTable) {
+        let (mut lists, mut tally) = (Lists::default(), Tally::default());
+        for number in 1..=config.games {
+            let mut rng = Rng::new(6, number);
+            learn_one_game(game, config, table, &mut lists, &mut tally, (number, &mut rng));
+        }
+    }
+
+    #[test]
+    fn one_game_changes_the_weights_as_computed_by_hand() {
+        let game = testing::forced();
+        let config = Config { games: 1, gamma: 0.9, ..article() };
+        let mut learner = QLearning::new(&game, &config, 4).unwrap();
+        let before = learner.weights();
+        let mut net = Reference::tanh(&before);
+        // S0, S1, S2 as the side to move sees them, and the only action.
+        let s = [[0.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0], [1.0, -1.0, 0.0, 1.0]];
+        net.step(&s[0], -0.9 * net.value(&s[1]), 0.05);
+        net.step(&s[1], -0.9 * net.value(&s[2]), 0.05);
+        net.step(&s[2], 1.0, 0.05);
+        learner.train(&mut Unwatched).unwrap();
+        net.assert_reached(&before, &learner.weights());
+    }
+
+    #[test]
+    fn a_move_that_ends_the_game_is_worth_its_reward_and_nothing_that_comes_after() {
+        // At rate 1 each Q becomes its target. Whatever stands in the table for the end is not looked at.
+        let game = Tiny::new("(x)");
+        let mut table = QTable::default();
+        let end = rules::game::replay(&game, &[0]).unwrap();
+        table.0.insert((end, 0), 7.0);
+        learn_by_table(&game, &Config { games: 1, rate: Linear::constant(1.0), ..article() }, &mut table);
+        assert_eq!(table.0[&(game.start(), 0)], 1.0);
+    }
+
+    #[test]
+    fn the_maximum_is_over_legal_actions_even_when_all_of_them_are_bad() {
+        // Two actions exist in this game, but only one after the first move; the illegal one looks wonderful.
+        let game = Tiny::new("((((= =))))");
+        let first = rules::game::replay(&game, &[0]).unwrap();
+        let mut table = QTable::default();
+        table.0.insert((first, 0), -0.5);
+        table.0.insert((first, 1), 5.0);
+        learn_by_table(&game, &Config { games: 1, rate: Linear::constant(1.0), ..article() }, &mut table);
+        assert_eq!(table.0[&(game.start(), 0)], 0.5);
+    }
+
+    #[test]
+    fn a_table_reaches_the_minimax_values_although_half_of_the_moves_are_random() {
+        let game = testing::choices();
+        let config = Config { games: 20_000, epsilon: Linear::constant(0.5), rate: Linear::constant(0.2), ..article() };
+        let mut table = QTable::default();
+        learn_by_table(&game, &config, &mut table);
+        let exact = testing::exact_values(&game, 0.0);
+        assert!(table.0.len() == exact.len(), "every action was tried");
+        for ((position, action), q) in table.0 {
+            let mut after = position;
+            game.play(&mut after, action);
+            let value = if game.to_move(&position) == Seat::First { exact[&after] } else { -exact[&after] };
+            assert!((q - value).abs() < 1e-3, "{q}, not {value}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_and_resumed_is_the_same_run() {
+        let games = 1_300;
+        testing::assert_resumes::<QLearning<TicTacToe>>(&Config { games, ..article() }, 600);
+        testing::assert_resumes::<QLearning<TicTacToe>>(&Config { games, ..strong() }, 1_000);
+    }
+
+    #[test]
+    fn impossible_settings_and_diverging_runs_are_refused() {
+        let rate = Linear::constant(f32::NAN);
+        testing::assert_config_is_strict::<QLearning<TicTacToe>>(&Config { rate, ..article() });
+        let network = Network { inputs: Inputs::Absolute, ..article().network };
+        let absolute = Config { network, ..article() };
+        assert_eq!(QLearning::new(&TicTacToe, &absolute, 1).err().unwrap().field, "network.inputs");
+        let network = Network { output: Function::Identity, activation: Function::Relu, ..article().network };
+        let rate = Linear::constant(10.0);
+        testing::assert_divergence_is_noticed::<QLearning<TicTacToe>>(&Config { rate, network, ..article() });
+    }
+
+    #[test]
+    fn the_strong_preset_is_unbeatable() {
+        testing::assert_unbeatable::<QLearning<TicTacToe>>(1);
+    }
+}

@@ -228,3 +228,90 @@ impl<G: Game> Learner<G> for TdBatch<G> {
         Ok(learner.agent())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::after_states::TableValues;
+    use crate::kit::testing::{self, Reference};
+    use crate::learner::Unwatched;
+    use rules::tictactoe::TicTacToe;
+    use rules::tiny::Tiny;
+
+    fn one_game() -> Config {
+        Config { games: 1, gamma: 0.9, ..article() }
+    }
+
+    /// S1, S2 and S3 of the forced game as the network sees them.
+    const S: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [1.0, -1.0, 0.0], [1.0, -1.0, 1.0]];
+
+    #[test]
+    fn one_game_changes_the_weights_as_computed_by_hand() {
+        let game = testing::forced();
+        let mut learner = TdBatch::new(&game, &one_game(), 4).unwrap();
+        let before = learner.weights();
+        let mut net = Reference::tanh(&before);
+        net.step(&S[0], 0.9 * net.value(&S[1]), 0.05);
+        net.step(&S[1], 0.9 * net.value(&S[2]), 0.05);
+        net.step(&S[2], 1.0, 0.05);
+        learner.train(&mut Unwatched).unwrap();
+        net.assert_reached(&before, &learner.weights());
+    }
+
+    /// Games learned by a table.
+    fn table(game: &Tiny, config: &Config) -> TableValues<Tiny> {
+        let (mut values, mut episode, mut tally) = (TableValues::default(), Episode::new(game), Tally::default());
+        for number in 1..=config.games {
+            let mut rng = Rng::new(6, number);
+            learn_one_game(game, config, &mut values, &mut episode, &mut tally, (number, &mut rng));
+        }
+        values
+    }
+
+    #[test]
+    fn one_game_does_not_carry_the_outcome_back_but_three_do() {
+        let game = testing::forced();
+        let config = Config { games: 1, rate: Linear::constant(0.5), ..article() };
+        let first = rules::game::replay(&game, &[0]).unwrap();
+        let value = table(&game, &config).0.get(&first).copied().unwrap_or(0.0);
+        assert_eq!(value, 0.0);
+        // The outcome needs a game for each ply: 1/2 at S3, then 1/4 at S2, then 1/8 at S1.
+        let three = Config { games: 3, ..config };
+        assert_eq!(table(&game, &three).0[&first], 0.125);
+    }
+
+    #[test]
+    fn a_table_reaches_the_values_of_epsilon_greedy_play_and_off_policy_the_minimax_values() {
+        let game = testing::choices();
+        let rate = Linear { start: 0.2, end: 0.001 };
+        let epsilon = Linear::constant(0.4);
+        let config = Config { games: 150_000, epsilon, rate, openings: 0, off_policy: false, ..article() };
+        let (noisy, minimax) = (testing::exact_values(&game, 0.4), testing::exact_values(&game, 0.0));
+        assert!(testing::worst(&noisy, &minimax) > 0.3, "the two differ in this game");
+        let off = testing::worst(&table(&game, &config).0, &noisy);
+        assert!(off < 0.03, "{off}");
+        let off_policy = Config { off_policy: true, ..config };
+        assert!(testing::worst(&table(&game, &off_policy).0, &minimax) < 0.03);
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_and_resumed_is_the_same_run() {
+        let games = 1_300;
+        testing::assert_resumes::<TdBatch<TicTacToe>>(&Config { games, ..article() }, 600);
+        testing::assert_resumes::<TdBatch<TicTacToe>>(&Config { games, ..strong() }, 1_000);
+    }
+
+    #[test]
+    fn impossible_settings_and_diverging_runs_are_refused() {
+        let rate = Linear::constant(f32::NAN);
+        testing::assert_config_is_strict::<TdBatch<TicTacToe>>(&Config { rate, ..article() });
+        let network = Network { output: Function::Identity, activation: Function::Relu, ..article().network };
+        let rate = Linear::constant(10.0);
+        testing::assert_divergence_is_noticed::<TdBatch<TicTacToe>>(&Config { rate, network, ..article() });
+    }
+
+    #[test]
+    fn the_strong_preset_is_unbeatable() {
+        testing::assert_unbeatable::<TdBatch<TicTacToe>>(1);
+    }
+}

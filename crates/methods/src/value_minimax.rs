@@ -448,3 +448,101 @@ impl<G: Game> Agent<G> for MinimaxAgent<G> {
             .then(|| Box::new(Self { epsilon: self.stochastic, ..self.clone() }) as Box<dyn Player<G>>)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::after_states::TableValues;
+    use crate::kit::testing::{self, Reference};
+    use crate::learner::Unwatched;
+    use rules::tictactoe::TicTacToe;
+
+    #[test]
+    fn one_game_changes_the_weights_as_computed_by_hand() {
+        let game = testing::forced();
+        let mut learner = ValueMinimax::new(&game, &Config { games: 1, ..article() }, 4).unwrap();
+        let before = learner.weights();
+        let mut net = Reference::relu(&before);
+        // S2, S1, S0 as the side to move sees them: the targets alternate from the end, for the winner moved last.
+        net.step(&[1.0, -1.0, 0.0], 1.0, 0.01);
+        net.step(&[-1.0, 0.0, 0.0], -1.0, 0.01);
+        net.step(&[0.0, 0.0, 0.0], 1.0, 0.01);
+        learner.train(&mut Unwatched).unwrap();
+        net.assert_reached(&before, &learner.weights());
+    }
+
+    #[test]
+    fn the_targets_alternate_from_the_end_of_a_real_game() {
+        // X wins in five plies; V is for the first player in a table, so turned to the side to move it alternates.
+        let game = TicTacToe;
+        let mut episode = Episode::new(&game);
+        let moves = [0, 3, 1, 4, 2].map(|action| Move { action, explored: false });
+        episode.load(&game, &moves);
+        let mut table = TableValues::default();
+        let config = article();
+        learn(&game, &config, &mut table, &episode, 1.0, &mut Tally::default());
+        let seen: Vec<f32> = (0..5).map(|i| sign(Seat::at_ply(i)) * table.0[episode.state(i).position]).collect();
+        assert_eq!(seen, [1.0, -1.0, 1.0, -1.0, 1.0]);
+        assert!(!table.0.contains_key(episode.state(5).position), "the final position is never learned");
+        // A random third move cuts off what came before it.
+        let moves = [0, 3, 1, 4, 2].map(|action| Move { action, explored: action == 1 });
+        episode.load(&game, &moves);
+        let mut table = TableValues::default();
+        learn(&game, &Config { off_policy: true, ..config }, &mut table, &episode, 1.0, &mut Tally::default());
+        assert_eq!(table.0.len(), 2);
+    }
+
+    #[test]
+    fn depth_one_is_what_the_search_plays_at_depth_one() {
+        let mut learner = ValueMinimax::new(&TicTacToe, &Config { games: 500, ..article() }, 3).unwrap();
+        learner.train(&mut Unwatched).unwrap();
+        let mut agent = learner.agent();
+        for node in oracle::table::Table::new(&TicTacToe).nodes() {
+            if !node.outcome.is_over() {
+                // The sums are made in another order, so the last bits differ.
+                let found = agent.look_ahead(&TicTacToe, &node.position, 1).score.value();
+                let (action, value) = agent.best(&TicTacToe, &node.position);
+                assert!((found - value).abs() < 1e-6, "{found} {value}");
+                assert!((agent.value_of(&TicTacToe, &node.position, action) - value).abs() < 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn to_the_end_it_needs_no_network_at_all() {
+        let config = Config { games: 1, depth: 9, ..article() };
+        let mut learner = ValueMinimax::new(&TicTacToe, &config, 1).unwrap();
+        learner.train(&mut Unwatched).unwrap();
+        let table = oracle::table::Table::new(&TicTacToe);
+        let audit = oracle::audit::audit(&table, &mut learner.agent()).unwrap();
+        assert!(Seat::BOTH.iter().all(|&seat| audit.unbeatable_as(seat)));
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_and_resumed_is_the_same_run() {
+        let games = 1_300;
+        testing::assert_resumes::<ValueMinimax<TicTacToe>>(&Config { games, ..article() }, 600);
+        let replay = Replay { games: 300, again: 2 };
+        let adversary = Adversary { share: 0.3, refresh: 250 };
+        let everything = Config { games, replay, adversary, ..strong() };
+        testing::assert_resumes::<ValueMinimax<TicTacToe>>(&everything, 1_000);
+    }
+
+    #[test]
+    fn impossible_settings_and_diverging_runs_are_refused() {
+        let rate = Linear::constant(f32::NAN);
+        testing::assert_config_is_strict::<ValueMinimax<TicTacToe>>(&Config { rate, ..article() });
+        let field = |config: &Config| learner::Config::check(config).unwrap_err().field;
+        assert_eq!(field(&Config { depth: 0, ..article() }), "depth");
+        assert_eq!(field(&Config { replay: Replay { games: 0, again: 1 }, ..article() }), "replay.again");
+        assert_eq!(field(&Config { adversary: Adversary { share: 1.5, refresh: 1 }, ..article() }), "adversary.share");
+        let network = Network { output: Function::Identity, ..article().network };
+        let rate = Linear::constant(10.0);
+        testing::assert_divergence_is_noticed::<ValueMinimax<TicTacToe>>(&Config { rate, network, ..article() });
+    }
+
+    #[test]
+    fn the_strong_preset_is_unbeatable() {
+        testing::assert_unbeatable::<ValueMinimax<TicTacToe>>(1);
+    }
+}

@@ -5,4 +5,6 @@ pub mod best_response;
 pub mod choose;
 pub mod schedule;
 pub mod tally;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod value_network;
