@@ -182,6 +182,11 @@ pub trait Watch<L> {
     /// A line of the run's metrics: a function of config and seed alone.
     fn row(&mut self, row: &Row);
 
+    /// The most threads that the learner may use. However many they are, the result is the same.
+    fn threads(&self) -> usize {
+        1
+    }
+
     /// Called between games: after every game whose number is a multiple of [`PAUSE`], and after the last. The place to save.
     fn pause(&mut self, learner: &L) -> Control;
 }

@@ -286,6 +286,34 @@ impl<G: Game> Learner<G> for Outcome<G> {
         self.policy.net.tensors("policy.")
     }
 
+    fn learn_from(
+        game: &G,
+        config: &Settings,
+        weights: &[Tensor],
+        actions: &[Action],
+        seat: Seat,
+    ) -> Option<Result<Vec<Tensor>, RestoreError>> {
+        let learned = || {
+            let mut learner = Outcome::new(game, config, 0)?;
+            learner.policy.net.set_tensors("policy.", weights)?;
+            let mut position = game.start();
+            let mut moved = Vec::new();
+            for (ply, &action) in actions.iter().enumerate() {
+                if game.to_move(&position) == seat {
+                    moved.push(Moved { position, action, ply });
+                }
+                game.play(&mut position, action);
+            }
+            // An unfinished game teaches nothing.
+            if let Some(result) = game.outcome(&position).seen_by(seat) {
+                let mut gradient = vec![0.0; game.actions()];
+                moved.iter().for_each(|m| learner.learn(m, actions.len(), result, &mut gradient));
+            }
+            Ok(learner.weights())
+        };
+        Some(learned())
+    }
+
     fn load(game: &G, config: &Settings, weights: &[Tensor]) -> Result<OutcomeAgent<G>, RestoreError> {
         config.check()?;
         let mut policy = Policy::new(game, config, |_| 0.0);

@@ -1,0 +1,166 @@
+//! A position as a picture in text.
+
+use rules::{Action, Game, Outcome, Seat};
+
+use crate::talk::{BAD, DIM, FIRST, GOOD, HEAD, Look, SECOND, paint};
+
+/// Something to say about a cell, below its mark.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Note {
+    /// A few characters, at most [`NOTE_WIDTH`] - 2.
+    pub(crate) text: String,
+    /// Good news, bad news, or neither.
+    pub(crate) mood: Option<bool>,
+}
+
+/// Characters between two vertical lines when cells carry notes.
+const NOTE_WIDTH: usize = 9;
+
+/// Characters between two vertical lines otherwise.
+const WIDTH: usize = 5;
+
+/// The parts of a grid: vertical, horizontal, crossing.
+fn lines(look: Look) -> [&'static str; 3] {
+    if look.ascii { ["|", "-", "+"] } else { ["│", "─", "┼"] }
+}
+
+/// Draws the position. Empty cells of a running game show what to write to play there; `last` is in parentheses,
+/// winning lines are in brackets. With `notes`, one for each cell, there is a second line in each cell.
+pub(crate) fn draw<G: Game>(
+    look: Look,
+    game: &G,
+    position: &G::Position,
+    last: Option<usize>,
+    notes: Option<&[Note]>,
+) -> Vec<String> {
+    let width = if notes.is_some() { NOTE_WIDTH } else { WIDTH };
+    let [vertical, horizontal, crossing] = lines(look);
+    let labels = labels(game, position);
+    let winning = game.winning_lines(position).concat();
+    let centre = |text: &str, style| {
+        let length = text.chars().count();
+        let left = (width - length) / 2;
+        format!("{}{}{}", " ".repeat(left), paint(style, text), " ".repeat(width - length - left))
+    };
+    let mark = |cell: usize| match game.stone(position, cell) {
+        Some(seat) => {
+            let name = &game.seat_name(seat)[..1];
+            let style = if seat == Seat::First { FIRST } else { SECOND };
+            match (winning.contains(&cell), last == Some(cell)) {
+                (true, _) => centre(&format!("[{name}]"), style),
+                (false, true) => centre(&format!("({name})"), style),
+                (false, false) => centre(name, style),
+            }
+        }
+        None => centre(&labels[cell], DIM),
+    };
+    let note = |cell: usize| {
+        let Note { text, mood } = &notes.expect("asked only with notes")[cell];
+        let style = match mood {
+            Some(true) => GOOD,
+            Some(false) => BAD,
+            None => HEAD,
+        };
+        centre(text, style)
+    };
+    let between = vec![horizontal.repeat(width); game.columns()].join(crossing);
+    let mut drawn = Vec::new();
+    for row in 0..game.rows() {
+        if row > 0 {
+            drawn.push(paint(DIM, &between));
+        }
+        let cells = row * game.columns()..(row + 1) * game.columns();
+        let join = |parts: Vec<String>| parts.join(&paint(DIM, vertical));
+        drawn.push(join(cells.clone().map(mark).collect()));
+        if notes.is_some() {
+            drawn.push(join(cells.map(note).collect()));
+        }
+    }
+    drawn
+}
+
+/// What to write to play on each empty cell; nothing once the game is over.
+fn labels<G: Game>(game: &G, position: &G::Position) -> Vec<String> {
+    let mut labels = vec![String::new(); game.cells()];
+    for action in rules::game::legal_actions(game, position) {
+        labels[game.landing(position, action)] = game.write_action(action);
+    }
+    labels
+}
+
+/// The positions of a line of play, side by side, each below the name of the move that led to it.
+pub(crate) fn film<G: Game>(look: Look, game: &G, actions: &[Action], columns: usize) -> Vec<String> {
+    let gap = "    ";
+    let width = game.columns() * (WIDTH + 1) - 1;
+    let mut pictures = Vec::new();
+    let mut position = game.start();
+    for &action in actions {
+        let (mover, cell) = (game.to_move(&position), game.landing(&position, action));
+        game.play(&mut position, action);
+        let title = format!("{} {}", game.seat_name(mover), game.write_action(action));
+        let mut picture = vec![format!("{}{}", paint(HEAD, &title), " ".repeat(width - title.chars().count()))];
+        picture.extend(draw(look, game, &position, Some(cell), None));
+        pictures.push(picture);
+    }
+    let per_row = ((columns + gap.len()) / (width + gap.len())).max(1);
+    let mut lines = Vec::new();
+    for row in pictures.chunks(per_row) {
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        for line in 0..row[0].len() {
+            let line = row.iter().map(|picture| picture[line].as_str()).collect::<Vec<_>>().join(gap);
+            lines.push(line.trim_end().to_owned());
+        }
+    }
+    lines
+}
+
+/// How the game ended, in words; `None` while it goes on.
+pub(crate) fn result<G: Game>(game: &G, position: &G::Position) -> Option<String> {
+    match game.outcome(position) {
+        Outcome::Ongoing => None,
+        Outcome::Draw => Some("a draw".to_owned()),
+        Outcome::Win(seat) => Some(format!("{} wins", game.seat_name(seat))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rules::game::replay;
+    use rules::tictactoe::TicTacToe;
+
+    fn plain(lines: &[String]) -> String {
+        anstream::adapter::strip_str(&lines.join("\n")).to_string()
+    }
+
+    const ASCII: Look = Look { ascii: true };
+
+    #[test]
+    fn cells_stand_by_rows_and_the_last_move_is_marked() {
+        let position = replay(&TicTacToe, &[2, 3]).unwrap();
+        let text = plain(&draw(ASCII, &TicTacToe, &position, Some(3), None));
+        let expected = "  0  |  1  |  X  \n-----+-----+-----\n (O) |  4  |  5  \n-----+-----+-----\n  6  |  7  |  8  ";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn both_of_two_winning_lines_are_marked_without_colours_and_nothing_can_be_played() {
+        let position = replay(&TicTacToe, &[0, 1, 2, 3, 4, 6, 5, 7, 8]).unwrap();
+        let text = plain(&draw(ASCII, &TicTacToe, &position, Some(8), None));
+        let rows: Vec<&str> = text.lines().step_by(2).collect();
+        assert_eq!(rows, [" [X] |  O  | [X] ", "  O  | [X] | [X] ", "  O  |  O  | [X] "]);
+        assert_eq!(result(&TicTacToe, &position).unwrap(), "X wins");
+        let won = replay(&TicTacToe, &[0, 3, 1, 4, 2]).unwrap();
+        assert!(!plain(&draw(ASCII, &TicTacToe, &won, None, None)).contains(char::is_numeric));
+    }
+
+    #[test]
+    fn a_line_of_play_is_shown_side_by_side_as_the_width_allows() {
+        let lines = film(ASCII, &TicTacToe, &[4, 0, 8], 40);
+        let text = plain(&lines);
+        assert_eq!(text.lines().count(), 6 + 1 + 6);
+        assert!(text.starts_with("X 4                  O 0"));
+    }
+}

@@ -1,0 +1,220 @@
+//! `tengen audit`: what is exactly true of a player.
+
+use anyhow::{Result, bail};
+use oracle::audit::{Audit, Choices, Lines, SeatAudit, audit};
+use oracle::table::Table;
+use rules::{Game, Seat};
+
+use crate::agent_file::AgentFile;
+use crate::board;
+use crate::progress::thousands;
+use crate::registry::{self, DEFAULT_GAME, Known, Opponent, WithGame};
+use crate::talk::{self, BAD, DIM, GOOD, HEAD, Look, paint};
+
+/// Prove how good a player is
+///
+/// Plays it against every sequence of opposing moves from the empty board, without sampling, and compares its move in
+/// every position with the table of all positions. The network plays alone: its best legal move, no search.
+#[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  tengen audit runs/tictactoe-outcome-7         the agent of a run
+  tengen audit shipped                          the agent that comes with tengen
+  tengen audit random                           how badly chance plays")]
+pub(crate) struct Args {
+    /// A run's folder, an agent's file, 'shipped', or another player ('tengen list' shows all)
+    player: String,
+    /// The game, for players that are not agents [default: the agent's, or tictactoe]
+    #[arg(long, short)]
+    game: Option<String>,
+    /// The whole audit as JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+impl Args {
+    /// What is shown after `tengen` without arguments has trained.
+    pub(crate) fn of(player: String) -> Args {
+        Args { player, game: None, json: false }
+    }
+}
+
+/// The command.
+pub(crate) fn run(args: &Args, look: Look) -> Result<()> {
+    registry::with_game(&game_of(&args.player, args.game.as_deref())?, Prove { args, look })
+}
+
+/// The game that is meant: the one that is named, else the agent's, else the default.
+pub(crate) fn game_of(player: &str, named: Option<&str>) -> Result<String> {
+    if let Some(name) = named {
+        return Ok(name.to_owned());
+    }
+    if registry::is_word(player) {
+        return Ok(DEFAULT_GAME.to_owned());
+    }
+    Ok(AgentFile::read(&registry::agent_path(player)?)?.origin.game)
+}
+
+struct Prove<'a> {
+    args: &'a Args,
+    look: Look,
+}
+
+impl WithGame for Prove<'_> {
+    type Output = ();
+
+    fn run<G: Known>(self, game: G) -> Result<()> {
+        let Some(table) = game.table() else {
+            bail!("{} is too large for a table of all its positions", G::TITLE);
+        };
+        let mut player = registry::player(&game, &self.args.player)?;
+        let report = Report::new(&table, &mut player)?;
+        if self.args.json {
+            talk::data(serde_json::to_string(&report.json(&game))?)?;
+        } else {
+            talk::data(report.text(self.look, &game))?;
+        }
+        Ok(())
+    }
+}
+
+/// The audit of a player and, if it has one, of its stochastic policy.
+struct Report {
+    about: Vec<String>,
+    trained: Vec<Seat>,
+    plays: Audit,
+    policy: Option<Audit>,
+}
+
+impl Report {
+    fn new<G: Known>(table: &Table<G>, player: &mut Opponent<G>) -> Result<Report> {
+        let plays = audit(table, player.player())?;
+        let (about, trained, policy) = match player {
+            Opponent::Other(_) => (vec![format!("Audit of {}", plays.player)], Seat::BOTH.to_vec(), None),
+            Opponent::Agent(agent) => {
+                let policy = agent.agent.stochastic().map(|mut policy| audit(table, &mut *policy)).transpose()?;
+                let how = format!("audited as it plays: its best legal move by {}, no search", plays.player);
+                (vec![format!("Audit of {}", agent.source), agent.about(), how], agent.seats(), policy)
+            }
+        };
+        Ok(Report { about, trained, plays, policy })
+    }
+
+    fn json<G: Game>(&self, game: &G) -> serde_json::Value {
+        serde_json::json!({
+            "game": game.name(),
+            "trained": self.trained.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "verdict": self.plays.verdict(game, &self.trained),
+            "unbeatable": self.trained.iter().all(|&seat| self.plays.unbeatable_as(seat)),
+            "plays": self.plays,
+            "policy": self.policy,
+        })
+    }
+
+    fn text<G: Game>(&self, look: Look, game: &G) -> String {
+        let mut lines = vec![String::new(), paint(HEAD, &self.about[0])];
+        lines.extend(self.about[1..].iter().cloned());
+        lines.push(String::new());
+        lines.extend(self.results(game));
+        lines.push(String::new());
+        lines.extend(self.moves(game));
+        lines.extend(self.trained.iter().flat_map(|&seat| self.first_loss(look, game, seat)));
+        let verdict = self.plays.verdict(game, &self.trained);
+        let style = if verdict.starts_with("UNBEATABLE") { GOOD } else { BAD };
+        lines.push(format!("\n{}", paint(style, verdict)));
+        lines.join("\n")
+    }
+
+    /// What the player reaches in each seat.
+    fn results<G: Game>(&self, game: &G) -> Vec<String> {
+        let mut lines = vec![
+            paint(
+                HEAD,
+                format!("{:22}{:>32}{:>18}{:>25}", "", "every line of play", "best response", "random opponent"),
+            ),
+            paint(
+                DIM,
+                format!(
+                    "{:22}{:>8}{:>8}{:>8}{:>8}{:>8}{:>10}{:>9}{:>8}{:>8}",
+                    "", "lines", "won", "drawn", "lost", "value", "gives up", "win", "draw", "loss"
+                ),
+            ),
+        ];
+        let policy = self.policy.as_ref().map(|policy| ("policy sampled, ", policy));
+        for (name, audit) in std::iter::once(("", &self.plays)).chain(policy) {
+            for seat in Seat::BOTH {
+                let SeatAudit { lines: Lines { wins, draws, losses }, best_response, exploitability, .. } =
+                    audit.seat(seat);
+                let chances = audit.seat(seat).against_random;
+                let name = format!("  {name}as {}", game.seat_name(seat));
+                let [total, wins, draws, losses] = [wins + draws + losses, *wins, *draws, *losses].map(thousands);
+                let [win, draw, loss] = [chances.win, chances.draw, chances.loss].map(percent);
+                let line = format!(
+                    "{name:22}{total:>8}{wins:>8}{draws:>8}{losses:>8}{best_response:>+8.3}{:>10.3}{win:>9}{draw:>8}{loss:>8}",
+                    // A hair below zero is rounding.
+                    exploitability.max(0.0)
+                );
+                let trained = self.trained.contains(&seat);
+                lines.push(if trained { line } else { format!("{}  not trained", paint(DIM, line)) });
+            }
+        }
+        lines
+    }
+
+    /// How often the move keeps what the position is worth.
+    fn moves<G: Game>(&self, game: &G) -> Vec<String> {
+        let audit = &self.plays;
+        let plies: String = (0..audit.by_ply.len()).map(|ply| format!("{ply:>6}")).collect();
+        let seats: String = Seat::BOTH.map(|seat| format!("{:>8}", format!("as {}", game.seat_name(seat)))).concat();
+        let stones = format!("{:>10}", "stones:");
+        let mut lines = vec![paint(HEAD, format!("{:22}{seats}{stones}{plies}", "Value kept, in %"))];
+        type Share = fn(&Choices) -> (u64, f64);
+        let rows: [(&str, Share); 2] = [
+            ("in all positions", |c| (c.positions, c.share())),
+            ("where moves differ", |c| (c.decisive, c.decisive_share())),
+        ];
+        for (name, share) in rows {
+            let cell = |choices: &Choices| match share(choices) {
+                (0, _) => "-".to_owned(),
+                (_, share) => percent(share),
+            };
+            let seats: String = Seat::BOTH.map(|seat| format!("{:>8}", cell(&audit.seat(seat).choices))).concat();
+            let plies: String = audit.by_ply.iter().map(|choices| format!("{:>6}", cell(choices))).collect();
+            lines.push(format!("  {name:20}{seats}{:10}{plies}", ""));
+        }
+        lines
+    }
+
+    /// The first line that the player loses in this seat, as boards.
+    fn first_loss<G: Game>(&self, look: Look, game: &G, seat: Seat) -> Vec<String> {
+        let line = &self.plays.seat(seat).first_loss;
+        if line.is_empty() {
+            return Vec::new();
+        }
+        let mut lines =
+            vec![String::new(), paint(HEAD, format!("The first line that it loses as {}:", game.seat_name(seat)))];
+        lines.extend(board::film(look, game, line, 100));
+        lines
+    }
+}
+
+/// A share in percent. Only what is exactly nothing or all looks so.
+fn percent(share: f64) -> String {
+    let rounded = (share * 1_000.0).round() / 10.0;
+    let shown = match share {
+        0.0 => 0.0,
+        // Sums of probabilities may miss 1 by a rounding.
+        share if share > 1.0 - 1e-12 => 100.0,
+        _ => rounded.clamp(0.1, 99.9),
+    };
+    format!("{shown:.1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn almost_all_is_not_all() {
+        assert_eq!([0.0, 1e-9, 0.5, 0.9999, 1.0].map(percent), ["0.0", "0.1", "50.0", "99.9", "100.0"]);
+    }
+}

@@ -1,0 +1,8 @@
+//! One file for each command.
+
+pub(crate) mod audit;
+pub(crate) mod list;
+pub(crate) mod play;
+pub(crate) mod resume;
+pub(crate) mod signature;
+pub(crate) mod train;

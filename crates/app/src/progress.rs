@@ -1,0 +1,213 @@
+//! A training as it is seen from outside: the learning curve line by line, and below it a bar on a terminal, or now
+//! and then a plain line elsewhere.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use methods::learner::{Metric, Row};
+use serde::Deserialize;
+
+use crate::talk::{self, BAD, DIM, GOOD, HEAD, Look, paint};
+
+/// Time between two plain lines.
+const PLAIN_EVERY: Duration = Duration::from_secs(2);
+
+/// About how many lines a whole training is shown in; a window is never split.
+const LINES: u64 = 30;
+
+/// Characters of a window's bar.
+const WIDTH: usize = 44;
+
+/// Shows how far a training is.
+pub(crate) struct Progress {
+    look: Look,
+    bar: ProgressBar,
+    planned: u64,
+    began_at: u64,
+    started: Instant,
+    told: Instant,
+    next_line: u64,
+    window: Window,
+    total: Window,
+}
+
+impl Progress {
+    /// For a training of `planned` games of which `began_at` have been played already.
+    pub(crate) fn begin(look: Look, began_at: u64, planned: u64) -> Progress {
+        let bar = ProgressBar::with_draw_target(Some(planned), ProgressDrawTarget::stderr()).with_position(began_at);
+        let template = "  {bar:44.cyan} {percent:>3} %  {rate} games/s  {eta} left";
+        let style = ProgressStyle::with_template(template).expect("the template is right");
+        let style = style.progress_chars(if look.ascii { "#>-" } else { "━╸─" });
+        bar.set_style(style.with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let _ = out.write_str(&thousands(state.per_sec() as u64));
+        }));
+        bar.reset_eta();
+        let now = Instant::now();
+        let (window, total) = (Window::default(), Window::default());
+        Progress { look, bar, planned, began_at, started: now, told: now, next_line: 0, window, total }
+    }
+
+    /// A line of metrics.
+    pub(crate) fn row(&mut self, row: &Row) {
+        match Window::of(row) {
+            Some(window) => self.window(row.games, &window),
+            None => self.bar.suspend(|| talk::say(plain(row))),
+        }
+    }
+
+    /// The results up to this game since the last. Of a long training, several are shown as one.
+    pub(crate) fn window(&mut self, games: u64, window: &Window) {
+        if self.total.games() == 0 {
+            self.bar.suspend(|| talk::say(Window::head(self.look)));
+        }
+        self.window.add(window);
+        self.total.add(window);
+        if games >= self.next_line || games >= self.planned {
+            let shown = std::mem::take(&mut self.window);
+            self.bar.suspend(|| talk::say(shown.line(self.look, &thousands(games))));
+            let step = (self.planned / LINES).max(1);
+            self.next_line = (games / step + 1) * step;
+        }
+    }
+
+    /// So many games have been learned from.
+    pub(crate) fn at(&mut self, games: u64) {
+        if !self.bar.is_hidden() {
+            self.bar.set_position(games);
+        } else if self.told.elapsed() >= PLAIN_EVERY {
+            self.told = Instant::now();
+            let seconds = self.started.elapsed().as_secs_f64();
+            let rate = (games - self.began_at) as f64 / seconds;
+            let left = self.planned.saturating_sub(games) as f64 / rate;
+            let (games, planned, rate) = (thousands(games), thousands(self.planned), thousands(rate as u64));
+            talk::say(format!("  {games} of {planned} games, {rate} games/s, {left:.0} s left"));
+        }
+    }
+
+    /// Removes the bar and adds up.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+        if self.total.games() > 0 {
+            talk::say(self.total.line(self.look, "in total"));
+        }
+    }
+}
+
+/// The results of a window of games, by the names that metrics have for them.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Window {
+    wins: u64,
+    draws: u64,
+    losses: u64,
+}
+
+impl Window {
+    /// The window that the row speaks of, if it speaks of one.
+    fn of(row: &Row) -> Option<Window> {
+        let count = |name: &str| match row.metrics.iter().find(|(n, _)| *n == name) {
+            Some((_, Metric::Count(count))) => Some(*count),
+            _ => None,
+        };
+        Some(Window { wins: count("wins")?, draws: count("draws")?, losses: count("losses")? })
+    }
+
+    fn games(&self) -> u64 {
+        self.wins + self.draws + self.losses
+    }
+
+    fn add(&mut self, other: &Window) {
+        self.wins += other.wins;
+        self.draws += other.draws;
+        self.losses += other.losses;
+    }
+
+    fn marks(look: Look) -> [&'static str; 3] {
+        if look.ascii { ["#", "=", "."] } else { ["█", "▒", "·"] }
+    }
+
+    fn head(look: Look) -> String {
+        let [won, drawn, lost] = Window::marks(look);
+        let head = format!("  {:>11}  {:<WIDTH$}   {won} won  {drawn} drawn   {lost} lost", "games", "their results");
+        paint(HEAD, head)
+    }
+
+    fn line(&self, look: Look, name: &str) -> String {
+        let counts = [self.wins, self.draws, self.losses];
+        let total = self.games().max(1);
+        let share = |count: u64| 100.0 * count as f64 / total as f64;
+        let lengths = lengths(counts, WIDTH);
+        let parts = [GOOD, DIM, BAD].into_iter().zip(Window::marks(look)).zip(lengths);
+        let bar: String = parts.map(|((style, mark), length)| paint(style, mark.repeat(length))).collect();
+        let [won, drawn, lost] = counts.map(share);
+        format!("  {name:>11}  {bar}  {won:5.1} %  {drawn:5.1} %  {lost:5.1} %")
+    }
+}
+
+/// Splits a bar of `width` characters by the counts; whatever is not zero shows.
+fn lengths(counts: [u64; 3], width: usize) -> [usize; 3] {
+    let total = counts.iter().sum::<u64>().max(1);
+    let mut lengths = counts.map(|count| ((count * width as u64 + total / 2) / total) as usize);
+    for i in 0..3 {
+        lengths[i] = lengths[i].max(usize::from(counts[i] > 0));
+    }
+    let greatest = (0..3).max_by_key(|&i| lengths[i]).expect("there are three");
+    let others: usize = (0..3).filter(|&i| i != greatest).map(|i| lengths[i]).sum();
+    lengths[greatest] = width - others;
+    lengths
+}
+
+/// A row of other metrics: names and numbers.
+fn plain(row: &Row) -> String {
+    let mut line = format!("  {:>11}", thousands(row.games));
+    for (name, metric) in &row.metrics {
+        let number = match metric {
+            Metric::Count(count) => thousands(*count),
+            Metric::Real(real) => format!("{real:.4}"),
+        };
+        line.push_str(&format!("  {} {number}", name.replace('_', " ")));
+    }
+    line
+}
+
+/// A whole number with its thousands apart.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_bar_is_as_wide_as_it_should_be_and_shows_even_one_loss() {
+        assert_eq!(lengths([9_999, 0, 1], 44), [43, 0, 1]);
+        assert_eq!(lengths([1, 1, 1], 44).iter().sum::<usize>(), 44);
+        assert_eq!(lengths([0, 0, 0], 44), [0, 0, 44]);
+        assert_eq!(lengths([1, 0, 9_999], 44), [1, 0, 43]);
+    }
+
+    #[test]
+    fn without_colours_and_in_ascii_a_window_still_says_all() {
+        let count = |name, n| (name, Metric::Count(n));
+        let row = Row { games: 10_000, metrics: vec![count("wins", 50), count("draws", 25), count("losses", 25)] };
+        let line = Window::of(&row).unwrap().line(Look { ascii: true }, "10,000");
+        let line = anstream::adapter::strip_str(&line).to_string();
+        assert_eq!(
+            line,
+            format!("       10,000  {}{}{}   50.0 %   25.0 %   25.0 %", "#".repeat(22), "=".repeat(11), ".".repeat(11))
+        );
+    }
+}

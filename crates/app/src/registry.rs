@@ -1,0 +1,311 @@
+//! The one place where a word becomes a type: games, methods, players.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, bail};
+use methods::learner::{Agent, Learner};
+use net::file::Tensor;
+use oracle::table::{Perfect, Table};
+use rules::notation::{quote, read_number};
+use rules::player::Random;
+use rules::tictactoe::TicTacToe;
+use rules::{Action, Game, Player, Seat};
+use search::greedy::Greedy;
+use search::minimax::MinimaxPlayer;
+
+use crate::agent_file::{AgentFile, Origin};
+use crate::progress::thousands;
+use crate::run::{self, Plan, Run};
+use crate::settings::{self, Change, Field, Settings};
+use crate::training::{self, Course};
+
+/// The game that is meant when none is named.
+pub(crate) const DEFAULT_GAME: &str = "tictactoe";
+
+/// The method that is meant when none is named.
+pub(crate) const DEFAULT_METHOD: &str = "outcome";
+
+/// The names of all games.
+pub(crate) const GAMES: [&str; 1] = ["tictactoe"];
+
+/// What the program knows of a game beside its rules.
+pub(crate) trait Known: Game {
+    /// What people call it.
+    const TITLE: &'static str;
+
+    /// The agent that comes with the program.
+    const SHIPPED: Option<&'static [u8]>;
+
+    /// The exact value of every position, for games that are small enough.
+    fn table(&self) -> Option<Arc<Table<Self>>>;
+}
+
+impl Known for TicTacToe {
+    const TITLE: &'static str = "tic-tac-toe";
+    const SHIPPED: Option<&'static [u8]> = Some(include_bytes!("../../../agents/tictactoe.safetensors"));
+
+    fn table(&self) -> Option<Arc<Table<TicTacToe>>> {
+        Some(Arc::new(Table::new(self)))
+    }
+}
+
+/// Something to be done with a game whose type is not known before its name has been read.
+pub(crate) trait WithGame {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn run<G: Known>(self, game: G) -> Result<Self::Output>;
+}
+
+/// Does something with the game of this name.
+pub(crate) fn with_game<W: WithGame>(name: &str, work: W) -> Result<W::Output> {
+    match name {
+        "tictactoe" => work.run(TicTacToe),
+        _ => Err(anyhow!("there is no game {}; there are: {}", quote(name), GAMES.join(", "))),
+    }
+}
+
+/// Every method that can play the game, the default first.
+pub(crate) fn methods<G: Known>(game: &G) -> Vec<Box<dyn Method<G>>> {
+    let all: Vec<Box<dyn Method<G>>> = vec![of::<G, methods::outcome::Outcome<G>>()];
+    all.into_iter().filter(|method| !method.presets(game).is_empty()).collect()
+}
+
+/// The method of this name.
+pub(crate) fn method<G: Known>(game: &G, name: &str) -> Result<Box<dyn Method<G>>> {
+    let mut all = methods(game);
+    let names = all.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ");
+    match all.iter().position(|method| method.name() == name) {
+        Some(i) => Ok(all.swap_remove(i)),
+        None => bail!("there is no method {} for {}; there are: {names}", quote(name), G::TITLE),
+    }
+}
+
+/// A [`Learner`] behind one type for all methods: what the commands need of it, with settings as text.
+pub(crate) trait Method<G: Known> {
+    /// [`Learner::METHOD`].
+    fn name(&self) -> &'static str;
+
+    /// [`Learner::ABOUT`].
+    fn about(&self) -> &'static str;
+
+    /// Names of the presets and what they are, the default first.
+    fn presets(&self, game: &G) -> Vec<(&'static str, &'static str)>;
+
+    /// The fields of a preset with their documentation.
+    fn fields(&self, game: &G, preset: Option<&str>) -> Result<Vec<Field>>;
+
+    /// Begins a run and trains to its end.
+    fn train(&self, game: &G, new: &NewRun<'_>, course: Course) -> Result<()>;
+
+    /// Continues a run.
+    fn resume(&self, game: &G, run: &Run, plan: &Plan, config: toml::Value, course: Course) -> Result<()>;
+
+    /// Everything that a training says and learns, as bytes.
+    fn trace(&self, game: &G, preset: &str, changes: &[Change], seed: u64) -> Result<Vec<u8>>;
+
+    /// An agent from its file, which is of this game and method.
+    fn load(&self, game: &G, source: &str, file: &AgentFile) -> Result<Box<dyn Agent<G>>>;
+
+    /// [`Learner::learn_from`], on the weights of a file.
+    fn learn_from(&self, game: &G, file: &AgentFile, actions: &[Action], seat: Seat) -> Result<Vec<Tensor>>;
+}
+
+/// What a new run is made of.
+pub(crate) struct NewRun<'a> {
+    /// The preset's name; the default if there is none.
+    pub(crate) preset: Option<&'a str>,
+    /// Changes to it.
+    pub(crate) changes: &'a [Change],
+    /// The seed of all randomness.
+    pub(crate) seed: u64,
+    /// Where the run is to be kept.
+    pub(crate) folder: &'a Path,
+}
+
+/// Carries the type of a method.
+struct Of<L>(std::marker::PhantomData<L>);
+
+fn of<G: Known, L: Learner<G> + 'static>() -> Box<dyn Method<G>> {
+    Box::new(Of::<L>(std::marker::PhantomData))
+}
+
+impl<G: Known, L: Learner<G>> Method<G> for Of<L> {
+    fn name(&self) -> &'static str {
+        L::METHOD
+    }
+
+    fn about(&self) -> &'static str {
+        L::ABOUT
+    }
+
+    fn presets(&self, game: &G) -> Vec<(&'static str, &'static str)> {
+        L::presets(game).into_iter().map(|preset| (preset.name, preset.about)).collect()
+    }
+
+    fn fields(&self, game: &G, preset: Option<&str>) -> Result<Vec<Field>> {
+        settings::fields(&settings::choose(L::presets(game), preset, &[])?.config)
+    }
+
+    fn train(&self, game: &G, new: &NewRun<'_>, course: Course) -> Result<()> {
+        let settings: Settings<L::Config> = settings::choose(L::presets(game), new.preset, new.changes)?;
+        // What the learner itself refuses is refused before there is a folder.
+        L::new(game, &settings.config, new.seed)?;
+        let plan = Plan::new(game.name(), L::METHOD, &settings, new.seed);
+        let run = Run::create(new.folder, &plan, &settings.config)?;
+        training::train::<G, L>(game, &run, &plan, &settings.config, course)
+    }
+
+    fn resume(&self, game: &G, run: &Run, plan: &Plan, config: toml::Value, course: Course) -> Result<()> {
+        let config = settings::read::<L::Config>(config).map_err(|e| anyhow!("{}: {e}", run.config().display()))?;
+        training::train::<G, L>(game, run, plan, &config, course)
+    }
+
+    fn trace(&self, game: &G, preset: &str, changes: &[Change], seed: u64) -> Result<Vec<u8>> {
+        let settings: Settings<L::Config> = settings::choose(L::presets(game), Some(preset), changes)?;
+        training::trace::<G, L>(game, &settings.config, seed)
+    }
+
+    fn load(&self, game: &G, source: &str, file: &AgentFile) -> Result<Box<dyn Agent<G>>> {
+        let origin = &file.origin;
+        if origin.encoding != L::ENCODING {
+            let (theirs, ours) = (origin.encoding, L::ENCODING);
+            bail!("{source}: its numbers are in encoding {theirs} of {}, and this program reads {ours}", L::METHOD);
+        }
+        let agent = L::load(game, &config_of::<G, L>(source, origin)?, &file.weights);
+        Ok(Box::new(agent.map_err(|e| anyhow!("{source}: {e}"))?))
+    }
+
+    fn learn_from(&self, game: &G, file: &AgentFile, actions: &[Action], seat: Seat) -> Result<Vec<Tensor>> {
+        let config = config_of::<G, L>("the agent", &file.origin)?;
+        let learned = L::learn_from(game, &config, &file.weights, actions, seat);
+        Ok(learned.ok_or_else(|| anyhow!("the method {} cannot learn from a single game", L::METHOD))??)
+    }
+}
+
+fn config_of<G: Known, L: Learner<G>>(source: &str, origin: &Origin<serde_json::Value>) -> Result<L::Config> {
+    let config = serde_json::from_value::<L::Config>(origin.config.clone());
+    let config = config.map_err(|e| anyhow!("{source}: damaged settings: {e}"))?;
+    methods::learner::Config::check(&config).map_err(|e| anyhow!("{source}: {e}"))?;
+    Ok(config)
+}
+
+/// Somebody to play against or to audit.
+pub(crate) enum Opponent<G: Game> {
+    /// A network that was trained.
+    Agent(Box<Trained<G>>),
+    /// Anybody else.
+    Other(Box<dyn Player<G>>),
+}
+
+/// An agent with the file it came from.
+pub(crate) struct Trained<G: Game> {
+    /// Plays.
+    pub(crate) agent: Box<dyn Agent<G>>,
+    /// Says where it comes from.
+    pub(crate) file: AgentFile,
+    /// The file's name, or words for the agent that comes with the program.
+    pub(crate) source: String,
+}
+
+impl<G: Game> Trained<G> {
+    /// What it learned, how, and how long, in a line.
+    pub(crate) fn about(&self) -> String {
+        let Origin { method, preset, changed, seed, games, games_with_a_person, .. } = &self.file.origin;
+        let changed = if changed.is_empty() { String::new() } else { format!(" with {} changed", changed.join(", ")) };
+        let person = match games_with_a_person {
+            0 => String::new(),
+            games => format!(" and {games} with a person"),
+        };
+        let (games, weights) = (thousands(*games), thousands(self.file.weight_count() as u64));
+        format!("{method}, preset {preset}{changed}, seed {seed}, {games} games{person}, {weights} weights")
+    }
+
+    /// The seats that it was trained for.
+    pub(crate) fn seats(&self) -> Vec<Seat> {
+        Seat::BOTH.into_iter().filter(|seat| self.file.origin.seats.contains(&seat.to_string())).collect()
+    }
+}
+
+/// Players that are not files, and what they are.
+pub(crate) const PLAYERS: [(&str, &str); 5] = [
+    (SHIPPED, "the agent that comes with tengen"),
+    ("perfect", "any of the best moves, from the table of all positions"),
+    ("minimax:D", "looks D moves ahead, with nothing to judge positions"),
+    ("greedy", "wins in one, else blocks a win in one, else plays any move"),
+    ("random", "any legal move, each with the same probability"),
+];
+
+/// Whether a player is named by a word and not by a file.
+pub(crate) fn is_word(name: &str) -> bool {
+    let word = name.split(':').next().unwrap_or(name);
+    PLAYERS.iter().any(|(player, _)| player.split(':').next() == Some(word))
+}
+
+/// The name of the agent that comes with the program.
+pub(crate) const SHIPPED: &str = "shipped";
+
+/// A player by its name: one of [`PLAYERS`], a run's folder, or an agent's file.
+pub(crate) fn player<G: Known>(game: &G, name: &str) -> Result<Opponent<G>> {
+    let other = |player: Box<dyn Player<G>>| Ok(Opponent::Other(player));
+    match name {
+        "random" => other(Box::new(Random)),
+        "greedy" => other(Box::new(Greedy)),
+        "perfect" => match game.table() {
+            Some(table) => other(Box::new(Perfect(table))),
+            None => bail!("there is no perfect player of {}", G::TITLE),
+        },
+        SHIPPED => match G::SHIPPED {
+            Some(bytes) => trained(game, "the agent that comes with tengen", AgentFile::from_bytes(SHIPPED, bytes)?),
+            None => bail!("no agent for {} comes with tengen: train one with 'tengen train {}'", G::TITLE, game.name()),
+        },
+        _ => {
+            if let Some(depth) = name.strip_prefix("minimax:") {
+                let most = game.cells();
+                let depth = read_number(depth, 1, most, &format!("a depth from 1 to {most}"))?;
+                return other(Box::new(MinimaxPlayer::new(depth)));
+            }
+            let path = agent_path(name)?;
+            trained(game, &path.display().to_string(), AgentFile::read(&path)?)
+        }
+    }
+}
+
+/// The agent's file that is meant by its own name or by that of a run's folder.
+pub(crate) fn agent_path(name: &str) -> Result<std::path::PathBuf> {
+    let path = Path::new(name);
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    if !path.is_dir() {
+        let words = PLAYERS.map(|(name, _)| name).join(", ");
+        bail!("there is no player {}; there are: {words}, a run's folder, an agent's file", quote(name));
+    }
+    let agent = run::agent_of(path);
+    if !agent.is_file() {
+        run::read_config(path)?;
+        bail!("the run {name} is not finished: continue it with 'tengen resume {name}'");
+    }
+    Ok(agent)
+}
+
+fn trained<G: Known>(game: &G, source: &str, file: AgentFile) -> Result<Opponent<G>> {
+    let origin = &file.origin;
+    if origin.game != game.name() {
+        bail!("{source}: an agent for {}, not for {}", origin.game, game.name());
+    }
+    let agent = method(game, &origin.method).map_err(|e| anyhow!("{source}: {e}"))?.load(game, source, &file)?;
+    Ok(Opponent::Agent(Box::new(Trained { agent, file, source: source.to_owned() })))
+}
+
+impl<G: Game> Opponent<G> {
+    /// The player.
+    pub(crate) fn player(&mut self) -> &mut dyn Player<G> {
+        match self {
+            Opponent::Agent(trained) => &mut *trained.agent,
+            Opponent::Other(player) => &mut **player,
+        }
+    }
+}

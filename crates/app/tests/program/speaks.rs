@@ -1,0 +1,155 @@
+//! Help, lists, audits, and to whom they are said.
+
+use std::process::Stdio;
+
+use super::{Bench, one_line, said};
+
+#[test]
+fn without_a_terminal_the_bare_command_trains_proves_and_ends() {
+    let bench = Bench::new();
+    let said = bench.run("");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.err.contains("Learning tic-tac-toe from nothing: outcome, preset "), "{said:?}");
+    assert!(said.out.contains(" losing lines of "), "{said:?}");
+    assert!(!said.out.contains("Your move"));
+}
+
+#[test]
+fn data_goes_to_standard_output_and_talk_to_standard_error() {
+    let bench = Bench::new();
+    let said = bench.run("train tictactoe --games 500 --seed 1");
+    assert_eq!(said.out, "runs/tictactoe-outcome-1/agent.safetensors\n");
+    assert!(said.err.starts_with("Learning tic-tac-toe from nothing"), "{said:?}");
+    let said = bench.run("audit runs/tictactoe-outcome-1");
+    assert!(said.out.contains("losing lines of") && said.err.is_empty(), "{said:?}");
+}
+
+#[test]
+fn nothing_that_is_piped_has_colours() {
+    let bench = Bench::new();
+    let said = bench.run("");
+    assert!(!said.out.contains('\u{1b}') && !said.err.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
+fn ascii_is_enough() {
+    let bench = Bench::new();
+    bench.ok("train tictactoe --games 200 --seed 1 --out run");
+    for arguments in [
+        "--ascii audit run",
+        "--ascii play tictactoe --seat second",
+        "--ascii train tictactoe --games 20000 --out other",
+        "--ascii list",
+    ] {
+        let said = bench.run_with(arguments, "p\nv\n0\nq\n");
+        let strange: String =
+            [&said.out, &said.err].into_iter().flat_map(|text| text.chars()).filter(|c| !c.is_ascii()).collect();
+        assert!(strange.is_empty(), "{arguments}: {strange}");
+    }
+    let mut command = bench.command("play tictactoe --seat second --against perfect");
+    let child = command.env("LANG", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    assert!(said(child.unwrap().wait_with_output().unwrap()).out.is_ascii());
+}
+
+#[test]
+fn help_teaches_and_every_command_has_some() {
+    let bench = Bench::new();
+    let help = bench.ok("--help");
+    for part in ["train, prove, play", "Exit codes", "Examples:"] {
+        assert!(help.contains(part), "{part} in {help}");
+    }
+    for command in ["train", "resume", "audit", "play", "list", "signature", "completions"] {
+        assert!(help.contains(command));
+        assert!(bench.ok(&format!("{command} --help")).len() > 200);
+    }
+    assert!(bench.ok("--version").starts_with("tengen 0."));
+}
+
+#[test]
+fn shells_get_their_completions() {
+    let bench = Bench::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(bench.ok(&format!("completions {shell}")).contains("tengen"));
+    }
+}
+
+#[test]
+fn the_list_shows_what_there_is_and_the_settings_with_their_docs() {
+    let bench = Bench::new();
+    bench.ok("train tictactoe --games 200 --seed 77");
+    std::fs::create_dir(bench.path("runs/broken")).unwrap();
+    bench.write("runs/broken/config.toml", "nonsense");
+    bench.write("stray.safetensors", "nonsense");
+    let list = bench.ok("list");
+    for part in [
+        "tic-tac-toe",
+        "outcome",
+        "article",
+        "program",
+        "perfect",
+        "minimax:D",
+        "runs/tictactoe-outcome-77",
+        "runs/broken",
+        "stray.safetensors: not a whole safetensors file",
+    ] {
+        assert!(list.contains(part), "{part} in {list}");
+    }
+    let settings = bench.ok("list outcome");
+    assert!(settings.contains("games") && settings.contains("--set KEY=VALUE"), "{settings}");
+    let json: serde_json::Value = serde_json::from_str(&bench.ok("list outcome --json")).unwrap();
+    for field in json["article"].as_array().unwrap() {
+        assert!(field["about"].as_str().unwrap().len() > 10, "{field} has no documentation");
+    }
+}
+
+#[test]
+fn an_audit_tells_the_exact_truth() {
+    let bench = Bench::new();
+    let audit: serde_json::Value = serde_json::from_str(&bench.ok("audit random --json")).unwrap();
+    let seats = &audit["plays"]["seats"];
+    assert_eq!(seats[0]["lines"], serde_json::json!({"wins": 131_184, "draws": 46_080, "losses": 77_904}));
+    assert!((seats[0]["against_random"]["win"].as_f64().unwrap() - 737.0 / 1260.0).abs() < 1e-12);
+    assert_eq!(audit["unbeatable"], false);
+    let audit: serde_json::Value = serde_json::from_str(&bench.ok("audit perfect --json")).unwrap();
+    assert_eq!(audit["unbeatable"], true);
+    assert_eq!(audit["plays"]["seats"][1]["exploitability"], 0.0);
+}
+
+#[test]
+fn a_player_that_can_be_beaten_is_shown_where() {
+    let bench = Bench::new();
+    let text = bench.ok("audit greedy");
+    assert!(text.contains("BEATABLE (") && !text.contains("UNBEATABLE"), "{text}");
+    assert!(text.contains("The first line that it loses as O:"), "{text}");
+    assert!(text.contains("[X]"), "the losing line ends with a line of X: {text}");
+}
+
+#[test]
+fn a_seat_that_was_not_trained_is_marked_and_not_in_the_verdict() {
+    let bench = Bench::new();
+    bench.ok("train tictactoe --preset article --games 2000 --seed 1 --out run");
+    let text = bench.ok("audit run");
+    let x = text.lines().find(|line| line.starts_with("  as X")).unwrap();
+    assert!(x.ends_with("not trained"), "{text}");
+    let verdict = text.lines().last().unwrap();
+    assert!(verdict.contains("as O") && !verdict.contains("as X"), "{verdict}");
+}
+
+#[test]
+fn a_reader_that_has_read_enough_is_no_error() {
+    let bench = Bench::new();
+    let mut child = bench.command("completions bash").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Nobody reads: the pipe breaks at the first write.
+    drop(child.stdout.take());
+    let said = said(child.wait_with_output().unwrap());
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+}
+
+#[test]
+fn a_wrong_variable_is_bad_input_and_no_panic() {
+    let bench = Bench::new();
+    let output = bench.command("audit perfect").env("TENGEN_SIMD", "quantum").output().unwrap();
+    let said = said(output);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(one_line(&said.err).contains("TENGEN_SIMD"), "{said:?}");
+}
