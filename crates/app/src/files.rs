@@ -14,7 +14,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     persist(path, bytes, |file| Ok(file.persist(path)?)).with_context(|| cannot_write(path))
 }
 
-/// As [`write`], but refuses to replace a file that exists.
+/// As [`write()`], but refuses to replace a file that exists.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     if path.exists() {
         bail!("{} exists already and is left as it is: choose another name", path.display());
