@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use methods::learner::{Metric, Row};
-use serde::Deserialize;
 
-use crate::talk::{self, BAD, DIM, GOOD, HEAD, Look, paint};
+use crate::talk::{self, BAD, DIM, FIRST, GOOD, HEAD, Look, SECOND, paint};
 
 /// Time between two plain lines.
 const PLAIN_EVERY: Duration = Duration::from_secs(2);
@@ -49,7 +48,11 @@ impl Progress {
 
     /// A line of metrics.
     pub(crate) fn row(&mut self, row: &Row) {
-        match Window::of(row) {
+        let count = |name: &str| match row.metrics.iter().find(|(n, _)| *n == name) {
+            Some((_, Metric::Count(count))) => Some(*count),
+            _ => None,
+        };
+        match Window::of(count) {
             Some(window) => self.window(row.games, &window),
             None => self.bar.suspend(|| talk::say(plain(row))),
         }
@@ -58,7 +61,7 @@ impl Progress {
     /// The results up to this game since the last. Of a long training, several are shown as one.
     pub(crate) fn window(&mut self, games: u64, window: &Window) {
         if self.total.games() == 0 {
-            self.bar.suspend(|| talk::say(Window::head(self.look)));
+            self.bar.suspend(|| talk::say(window.head(self.look)));
         }
         self.window.add(window);
         self.total.add(window);
@@ -93,53 +96,52 @@ impl Progress {
     }
 }
 
-/// The results of a window of games, by the names that metrics have for them.
-#[derive(Clone, Debug, Default, Deserialize)]
+/// The results of a window of games.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
-    wins: u64,
-    draws: u64,
-    losses: u64,
+    /// Won, drawn, lost by the learner; in self-play: won by the first, drawn, won by the second.
+    counts: [u64; 3],
+    self_play: bool,
 }
 
 impl Window {
-    /// The window that the row speaks of, if it speaks of one.
-    fn of(row: &Row) -> Option<Window> {
-        let count = |name: &str| match row.metrics.iter().find(|(n, _)| *n == name) {
-            Some((_, Metric::Count(count))) => Some(*count),
-            _ => None,
-        };
-        Some(Window { wins: count("wins")?, draws: count("draws")?, losses: count("losses")? })
+    /// The window that a row of metrics speaks of, if it speaks of one; `count` looks up a count by its name.
+    pub(crate) fn of(count: impl Fn(&str) -> Option<u64>) -> Option<Window> {
+        let (first, last) = (count("first_wins"), count("second_wins"));
+        let self_play = first.is_some();
+        let counts = [first.or_else(|| count("wins"))?, count("draws")?, last.or_else(|| count("losses"))?];
+        Some(Window { counts, self_play })
     }
 
     fn games(&self) -> u64 {
-        self.wins + self.draws + self.losses
+        self.counts.iter().sum()
     }
 
     fn add(&mut self, other: &Window) {
-        self.wins += other.wins;
-        self.draws += other.draws;
-        self.losses += other.losses;
+        for (count, more) in self.counts.iter_mut().zip(other.counts) {
+            *count += more;
+        }
+        self.self_play = other.self_play;
     }
 
     fn marks(look: Look) -> [&'static str; 3] {
         if look.ascii { ["#", "=", "."] } else { ["█", "▒", "·"] }
     }
 
-    fn head(look: Look) -> String {
+    fn head(&self, look: Look) -> String {
         let [won, drawn, lost] = Window::marks(look);
-        let head = format!("  {:>11}  {:<WIDTH$}   {won} won  {drawn} drawn   {lost} lost", "games", "their results");
-        paint(HEAD, head)
+        let [left, right] = if self.self_play { ["first", "second"] } else { ["won", "lost"] };
+        let [left, drawn, right] = [format!("{won} {left}"), format!("{drawn} drawn"), format!("{lost} {right}")];
+        paint(HEAD, format!("  {:>11}  {:<WIDTH$} {left:>8}  {drawn:>8}  {right:>8}", "games", "their results"))
     }
 
     fn line(&self, look: Look, name: &str) -> String {
-        let counts = [self.wins, self.draws, self.losses];
         let total = self.games().max(1);
-        let share = |count: u64| 100.0 * count as f64 / total as f64;
-        let lengths = lengths(counts, WIDTH);
-        let parts = [GOOD, DIM, BAD].into_iter().zip(Window::marks(look)).zip(lengths);
+        let [won, drawn, lost] = self.counts.map(|count| 100.0 * count as f64 / total as f64);
+        let styles = if self.self_play { [FIRST, DIM, SECOND] } else { [GOOD, DIM, BAD] };
+        let parts = styles.into_iter().zip(Window::marks(look)).zip(lengths(self.counts, WIDTH));
         let bar: String = parts.map(|((style, mark), length)| paint(style, mark.repeat(length))).collect();
-        let [won, drawn, lost] = counts.map(share);
-        format!("  {name:>11}  {bar}  {won:5.1} %  {drawn:5.1} %  {lost:5.1} %")
+        format!("  {name:>11}  {bar}  {won:5.1} %   {drawn:5.1} %   {lost:5.1} %")
     }
 }
 
@@ -201,13 +203,17 @@ mod tests {
 
     #[test]
     fn without_colours_and_in_ascii_a_window_still_says_all() {
-        let count = |name, n| (name, Metric::Count(n));
-        let row = Row { games: 10_000, metrics: vec![count("wins", 50), count("draws", 25), count("losses", 25)] };
-        let line = Window::of(&row).unwrap().line(Look { ascii: true }, "10,000");
+        let window = Window { counts: [50, 25, 25], self_play: false };
+        let line = window.line(Look { ascii: true }, "10,000");
         let line = anstream::adapter::strip_str(&line).to_string();
         assert_eq!(
             line,
-            format!("       10,000  {}{}{}   50.0 %   25.0 %   25.0 %", "#".repeat(22), "=".repeat(11), ".".repeat(11))
+            format!(
+                "       10,000  {}{}{}   50.0 %    25.0 %    25.0 %",
+                "#".repeat(22),
+                "=".repeat(11),
+                ".".repeat(11)
+            )
         );
     }
 }

@@ -5,6 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use methods::learner::{Agent, Learner};
+use methods::monte_carlo::MonteCarlo;
+use methods::outcome::Outcome;
+use methods::q_learning::QLearning;
+use methods::td_backward::TdBackward;
+use methods::td_batch::TdBatch;
+use methods::td_online::TdOnline;
+use methods::value_minimax::ValueMinimax;
 use net::file::Tensor;
 use oracle::table::{Perfect, Table};
 use rules::notation::{quote, read_number};
@@ -69,7 +76,15 @@ pub(crate) fn with_game<W: WithGame>(name: &str, work: W) -> Result<W::Output> {
 
 /// Every method that can play the game, the default first.
 pub(crate) fn methods<G: Known>(game: &G) -> Vec<Box<dyn Method<G>>> {
-    let all: Vec<Box<dyn Method<G>>> = vec![of::<G, methods::outcome::Outcome<G>>()];
+    let all: Vec<Box<dyn Method<G>>> = vec![
+        of::<G, Outcome<G>>(),
+        of::<G, MonteCarlo<G>>(),
+        of::<G, TdBackward<G>>(),
+        of::<G, TdBatch<G>>(),
+        of::<G, TdOnline<G>>(),
+        of::<G, QLearning<G>>(),
+        of::<G, ValueMinimax<G>>(),
+    ];
     all.into_iter().filter(|method| !method.presets(game).is_empty()).collect()
 }
 

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use methods::learner::{Config, Metric, Row};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::settings::{self, Settings};
@@ -241,18 +240,12 @@ impl Logs {
         Ok(writeln!(self.timing, "{line}")?)
     }
 
-    /// The rows that have been written, by number of games, as far as they can be read as `T`.
-    pub(crate) fn rows<T: DeserializeOwned>(&mut self) -> Result<Vec<(u64, T)>> {
-        #[derive(Deserialize)]
-        struct Games {
-            games: u64,
-        }
+    /// The rows that have been written so far.
+    pub(crate) fn rows(&mut self) -> Result<Vec<serde_json::Value>> {
         let mut text = String::new();
         self.metrics.seek(SeekFrom::Start(0))?;
         self.metrics.read_to_string(&mut text)?;
-        let read =
-            |line: &str| Some((serde_json::from_str::<Games>(line).ok()?.games, serde_json::from_str(line).ok()?));
-        Ok(text.lines().filter_map(read).collect())
+        Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
     }
 
     /// Brings the metrics to disk; the length that a checkpoint must record.

@@ -103,25 +103,28 @@ pub(crate) fn one_line(text: &str) -> String {
 pub(crate) struct Field {
     /// The key, with those of the tables around it: `a.b`.
     pub(crate) key: String,
-    /// The value as in TOML.
-    pub(crate) value: String,
+    /// The value as in TOML; none for a table, whose fields follow.
+    pub(crate) value: Option<String>,
     /// What its doc comment says.
     pub(crate) about: String,
 }
 
-/// Every field of the settings, in the order of their declaration.
+/// Every field of the settings, in the order of their declaration, tables before their fields.
 pub(crate) fn fields<C: Config>(config: &C) -> Result<Vec<Field>> {
     let schema = schemars::schema_for!(C).to_value();
     let mut table = String::new();
     let mut fields = Vec::new();
     for line in toml::to_string(config)?.lines() {
-        if let Some(name) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+        let (key, value) = if let Some(name) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
             table = format!("{name}.");
+            (name.to_owned(), None)
         } else if let Some((key, value)) = line.split_once(" = ") {
-            let key = format!("{table}{key}");
-            let about = describe(&schema, &key).unwrap_or_default();
-            fields.push(Field { key, value: value.to_owned(), about });
-        }
+            (format!("{table}{key}"), Some(value.to_owned()))
+        } else {
+            continue;
+        };
+        let about = describe(&schema, &key).unwrap_or_default();
+        fields.push(Field { key, value, about });
     }
     Ok(fields)
 }
@@ -144,20 +147,14 @@ fn resolve<'a>(schema: &'a Value, at: &'a Value) -> &'a Value {
 
 /// The settings as the table `[config]` of a file, each key below its documentation.
 pub(crate) fn documented<C: Config>(config: &C) -> Result<String> {
-    let mut text = String::new();
-    let mut table = "config".to_owned();
+    let mut text = "\n[config]\n".to_owned();
     for Field { key, value, about } in fields(config)? {
-        let (inner, key) = key
-            .rsplit_once('.')
-            .map_or(("config".to_owned(), key.as_str()), |(inner, key)| (format!("config.{inner}"), key));
-        if text.is_empty() || inner != table {
-            text.push_str(&format!("\n[{inner}]\n"));
-            table = inner;
-        }
-        for line in wrap(&about, 110) {
-            text.push_str(&format!("# {line}\n"));
-        }
-        text.push_str(&format!("{key} = {value}\n"));
+        let about = wrap(&about, 110).into_iter().map(|line| format!("# {line}\n")).collect::<String>();
+        let name = key.rsplit('.').next().unwrap_or(&key);
+        text.push_str(&match value {
+            Some(value) => format!("{about}{name} = {value}\n"),
+            None => format!("\n{about}[config.{key}]\n"),
+        });
     }
     Ok(text)
 }
@@ -256,7 +253,7 @@ mod tests {
         let config = presets()[0].config.clone();
         let text = documented(&config).unwrap();
         assert!(text.contains("# Step size of gradient descent, above 0.\nrate = 0.1\n"), "{text}");
-        assert!(text.contains("\n[config.schedule]\n# Its value at the end, as a share of the first.\nend = 0.1\n"));
+        assert!(text.contains("\n# How fast the rate falls.\n[config.schedule]\n# Its value at the end, as a share of the first.\nend = 0.1\n"));
         let table: toml::Table = toml::from_str(&text).unwrap();
         assert_eq!(read::<Trial>(table["config"].clone()).unwrap(), config);
     }

@@ -76,8 +76,10 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
     ));
     logs.time(if began_at == 0 { "start" } else { "resume" }, began_at, 0.0)?;
     let mut progress = Progress::begin(course.look, began_at, learner.planned());
-    for (games, window) in logs.rows::<Window>()? {
-        progress.window(games, &window);
+    for row in logs.rows()? {
+        if let Some(window) = Window::of(|name| row.get(name)?.as_u64()) {
+            progress.window(row["games"].as_u64().unwrap_or_default(), &window);
+        }
     }
     let started = Instant::now();
     let mut session = Session::<G, L> {

@@ -126,35 +126,20 @@ impl Report {
 
     /// What the player reaches in each seat.
     fn results<G: Game>(&self, game: &G) -> Vec<String> {
-        let mut lines = vec![
-            paint(
-                HEAD,
-                format!("{:22}{:>32}{:>18}{:>25}", "", "every line of play", "best response", "random opponent"),
-            ),
-            paint(
-                DIM,
-                format!(
-                    "{:22}{:>8}{:>8}{:>8}{:>8}{:>8}{:>10}{:>9}{:>8}{:>8}",
-                    "", "lines", "won", "drawn", "lost", "value", "gives up", "win", "draw", "loss"
-                ),
-            ),
-        ];
-        let policy = self.policy.as_ref().map(|policy| ("policy sampled, ", policy));
-        for (name, audit) in std::iter::once(("", &self.plays)).chain(policy) {
+        let groups = format!("{:28}{:>32}{:>16}{:>21}", "", "every line of play", "best response", "random opponent");
+        let columns = format!(
+            "{:28}{:>8}{:>8}{:>8}{:>8}{:>7}{:>9}{:>7}{:>7}{:>7}",
+            "", "lines", "won", "drawn", "lost", "value", "gives up", "win %", "draw %", "loss %"
+        );
+        let mut lines = vec![paint(HEAD, groups), paint(DIM, columns)];
+        let policy = self.policy.as_ref().map(|policy| ("sampled, as", policy));
+        for (name, audit) in std::iter::once(("as", &self.plays)).chain(policy) {
             for seat in Seat::BOTH {
-                let SeatAudit { lines: Lines { wins, draws, losses }, best_response, exploitability, .. } =
-                    audit.seat(seat);
-                let chances = audit.seat(seat).against_random;
-                let name = format!("  {name}as {}", game.seat_name(seat));
-                let [total, wins, draws, losses] = [wins + draws + losses, *wins, *draws, *losses].map(thousands);
-                let [win, draw, loss] = [chances.win, chances.draw, chances.loss].map(percent);
-                let line = format!(
-                    "{name:22}{total:>8}{wins:>8}{draws:>8}{losses:>8}{best_response:>+8.3}{:>10.3}{win:>9}{draw:>8}{loss:>8}",
-                    // A hair below zero is rounding.
-                    exploitability.max(0.0)
-                );
                 let trained = self.trained.contains(&seat);
-                lines.push(if trained { line } else { format!("{}  not trained", paint(DIM, line)) });
+                let mark = if trained { "" } else { " (not trained)" };
+                let name = format!("  {name} {}{mark}", game.seat_name(seat));
+                let line = format!("{name:28}{}", seat_cells(audit.seat(seat)));
+                lines.push(if trained { line } else { paint(DIM, line) });
             }
         }
         lines
@@ -165,8 +150,8 @@ impl Report {
         let audit = &self.plays;
         let plies: String = (0..audit.by_ply.len()).map(|ply| format!("{ply:>6}")).collect();
         let seats: String = Seat::BOTH.map(|seat| format!("{:>8}", format!("as {}", game.seat_name(seat)))).concat();
-        let stones = format!("{:>10}", "stones:");
-        let mut lines = vec![paint(HEAD, format!("{:22}{seats}{stones}{plies}", "Value kept, in %"))];
+        let stones = format!("{:>9}", "stones:");
+        let mut lines = vec![paint(HEAD, format!("{:24}{seats}{stones}{plies}", "The game's value kept, %"))];
         type Share = fn(&Choices) -> (u64, f64);
         let rows: [(&str, Share); 2] = [
             ("in all positions", |c| (c.positions, c.share())),
@@ -179,7 +164,7 @@ impl Report {
             };
             let seats: String = Seat::BOTH.map(|seat| format!("{:>8}", cell(&audit.seat(seat).choices))).concat();
             let plies: String = audit.by_ply.iter().map(|choices| format!("{:>6}", cell(choices))).collect();
-            lines.push(format!("  {name:20}{seats}{:10}{plies}", ""));
+            lines.push(format!("  {name:22}{seats}{:9}{plies}", ""));
         }
         lines
     }
@@ -195,6 +180,22 @@ impl Report {
         lines.extend(board::film(look, game, line, 100));
         lines
     }
+}
+
+/// What is known of one seat, in columns.
+fn seat_cells(seat: &SeatAudit) -> String {
+    let SeatAudit { lines: Lines { wins, draws, losses }, best_response, exploitability, against_random, .. } = seat;
+    let [total, wins, draws, losses] = [wins + draws + losses, *wins, *draws, *losses].map(thousands);
+    let [win, draw, loss] = [against_random.win, against_random.draw, against_random.loss].map(percent);
+    // A hair below zero is rounding.
+    let (value, gives_up) = (signed(*best_response), exploitability.max(0.0));
+    format!("{total:>8}{wins:>8}{draws:>8}{losses:>8}{value:>7}{gives_up:>9.3}{win:>7}{draw:>7}{loss:>7}")
+}
+
+/// A value with its sign; nothing has none.
+fn signed(value: f64) -> String {
+    let text = format!("{value:+.3}");
+    if text[1..] == *"0.000" { text[1..].to_owned() } else { text }
 }
 
 /// A share in percent. Only what is exactly nothing or all looks so.

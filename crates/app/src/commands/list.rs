@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::agent_file::AgentFile;
 use crate::registry::{self, DEFAULT_GAME, GAMES, Known, PLAYERS, WithGame};
 use crate::run::{self, RUNS};
-use crate::settings;
+use crate::settings::{self, Field};
 use crate::talk::{self, DIM, HEAD, paint};
 
 /// Show games, methods, presets, players, runs and agents, or the settings of one method
@@ -126,9 +126,11 @@ impl WithGame for Settings<'_> {
         }
         let mut lines = vec![format!("{}  {}", paint(HEAD, method.name()), method.about())];
         lines.extend(presets.iter().map(|(name, about)| format!("  preset {name:11}  {}", paint(DIM, about))));
-        for (i, field) in columns[0].iter().enumerate() {
-            let values =
-                presets.iter().zip(&columns).map(|((preset, _), fields)| format!("{preset} {}", fields[i].value));
+        for field in &columns[0] {
+            // Presets may differ in which fields they have, such as those of one kind of initialisation.
+            let in_preset = |fields: &Vec<Field>| fields.iter().find(|f| f.key == field.key)?.value.clone();
+            let values = presets.iter().zip(&columns);
+            let values = values.filter_map(|((preset, _), fields)| Some(format!("{preset} {}", in_preset(fields)?)));
             lines.push(String::new());
             lines.push(format!("{}  {}", paint(HEAD, &field.key), values.collect::<Vec<_>>().join(", ")));
             lines.extend(settings::wrap(&field.about, 96).into_iter().map(|line| format!("  {line}")));

@@ -325,11 +325,11 @@ impl<G: Known> Sitting<G> {
         };
         let trained = if agent.seats().contains(&mover) { "" } else { ", for which it was not trained" };
         let name = self.game.seat_name(mover);
-        let (what, numbers) = match agent.agent.opinion(&self.game, position) {
+        let (what, digits, numbers) = match agent.agent.opinion(&self.game, position) {
             Opinion::Probabilities(all) => {
-                ("the probability in % of each move", all.into_iter().map(|p| 100.0 * p).collect())
+                ("the probability in % of each move", 1, all.into_iter().map(|p| 100.0 * p).collect())
             }
-            Opinion::Values(all) => ("the value of each move, from -1 to 1", all),
+            Opinion::Values(all) => ("the value of each move, from -1 to 1", 2, all),
         };
         talk::data(format!("\nWhat the network says for {name}{trained}: {what}, legal or not"))?;
         let mut notes = vec![Note::default(); self.game.cells()];
@@ -338,7 +338,7 @@ impl<G: Known> Sitting<G> {
             .max_by(|&a, &b| numbers[usize::from(a)].total_cmp(&numbers[usize::from(b)]));
         for (action, number) in numbers.iter().enumerate() {
             let star = if best == Some(action as Action) { "*" } else { "" };
-            let text = if number.is_nan() { "-".to_owned() } else { format!("{number:.1}{star}") };
+            let text = if number.is_nan() { "-".to_owned() } else { format!("{number:.digits$}{star}") };
             notes[action] = Note { text, mood: best.filter(|&best| best == action as Action).map(|_| true) };
         }
         self.print(&board::draw(self.look, &self.game, position, None, Some(&notes)))
