@@ -4,6 +4,7 @@
 //! its caller as a [`record::Record`]. What it reports is a function of the players, the openings and the seed, at any
 //! number of threads.
 
+pub mod balance;
 pub mod formats;
 pub mod openings;
 pub mod play;

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use rules::game::legal_actions;
+use rules::game::{legal_actions, replay};
+use rules::notation::NotationError;
 use rules::{Action, Game, Rng};
 
 /// The most openings that [`short`] returns.
@@ -46,6 +47,39 @@ pub fn at_ply<G: Game>(game: &G, plies: usize) -> Vec<Vec<Action>> {
     level.into_iter().map(|(line, _)| line).collect()
 }
 
+/// Reads a list of openings: one a line, moves as the game writes them, `#` before a comment.
+///
+/// # Errors
+/// Names the first line that is no opening: an illegal move, a finished game, one that stands there already.
+pub fn read<G: Game>(game: &G, text: &str) -> Result<Vec<Vec<Action>>, NotationError> {
+    let mut openings: Vec<Vec<Action>> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let moves = line.split('#').next().unwrap_or_default();
+        if moves.trim().is_empty() {
+            continue;
+        }
+        let at = |why: &dyn std::fmt::Display| NotationError(format!("line {}: {why}", number + 1));
+        let mut opening = Vec::new();
+        for text in moves.split_whitespace() {
+            opening.push(game.read_action(text).map_err(|e| at(&e))?);
+        }
+        let end = replay(game, &opening).map_err(|(nth, refusal)| {
+            at(&format!("move {}, {}: {refusal}", nth + 1, game.write_action(opening[nth])))
+        })?;
+        if game.outcome(&end).is_over() {
+            return Err(at(&"the game is over after these moves"));
+        }
+        if openings.contains(&opening) {
+            return Err(at(&"this opening stands there already"));
+        }
+        openings.push(opening);
+    }
+    if openings.is_empty() {
+        return Err(NotationError("there is no opening in the list".to_owned()));
+    }
+    Ok(openings)
+}
+
 /// The openings in a random order, the same for the same seed (Fisher and Yates).
 pub fn shuffle(openings: &mut [Vec<Action>], rng: &mut Rng) {
     for i in (1..openings.len()).rev() {
@@ -56,7 +90,6 @@ pub fn shuffle(openings: &mut [Vec<Action>], rng: &mut Rng) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rules::game::replay;
     use rules::tictactoe::TicTacToe;
 
     #[test]
@@ -77,6 +110,18 @@ mod tests {
             assert!(!TicTacToe.outcome(&position).is_over());
             assert!(seen.insert(TicTacToe.canonical(&position)));
         }
+    }
+
+    #[test]
+    fn a_list_is_read_with_its_comments_and_refused_by_the_line() {
+        let list = "# two\r\n4 0\r\n\r\n 8  # the corner\n";
+        assert_eq!(read(&TicTacToe, list), Ok(vec![vec![4, 0], vec![8]]));
+        let error = |text: &str| read(&TicTacToe, text).unwrap_err().0;
+        assert_eq!(error("4\n4 4"), "line 2: move 2, 4: there is a stone already");
+        assert_eq!(error("4 x"), "line 1: 'x' is not a cell from 0 to 8");
+        assert_eq!(error("0 3 1 4 2"), "line 1: the game is over after these moves");
+        assert_eq!(error("4\n\n4"), "line 3: this opening stands there already");
+        assert_eq!(error("# nothing"), "there is no opening in the list");
     }
 
     #[test]

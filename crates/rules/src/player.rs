@@ -134,6 +134,12 @@ pub trait Evaluator<G: Game>: Send {
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations);
 }
 
+impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
+    fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
+        (**self).evaluate(game, positions, out);
+    }
+}
+
 /// Judgements of a batch of positions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluations {

@@ -11,6 +11,7 @@ use crate::tree::{Gathered, Leaf, Rule, Tree};
 #[derive(Clone, Debug)]
 pub struct Mcts<G: Game> {
     simulations: u32,
+    salt: u64,
     tree: Tree<G>,
 }
 
@@ -24,12 +25,18 @@ impl<G: Game> Mcts<G> {
     /// If there are no simulations.
     pub fn new(game: &G, simulations: u32) -> Self {
         assert!(simulations > 0, "a search makes at least one simulation");
-        Mcts { simulations, tree: Tree::new(game, Rule::Uct { exploration: UCT_EXPLORATION }) }
+        Mcts { simulations, salt: 0, tree: Tree::new(game, Rule::Uct { exploration: UCT_EXPLORATION }) }
+    }
+
+    /// The same player with other random numbers for each `salt`, when one position is to be played in several ways.
+    #[must_use]
+    pub fn salted(self, salt: u64) -> Self {
+        Mcts { salt, ..self }
     }
 
     /// Searches the position; stops early when its result is proved or `stop` says so, which is asked before every simulation.
     pub fn search(&mut self, game: &G, position: &G::Position, stop: &mut dyn FnMut() -> bool) -> &Tree<G> {
-        let mut rng = position_stream(game, position);
+        let mut rng = position_stream(game, position, self.salt);
         self.tree.reset(game, position, rng.clone());
         while self.tree.visits() < self.simulations && self.tree.proof().is_none() && !stop() {
             if let Gathered::Leaf(leaf) = self.tree.gather(game) {
@@ -43,7 +50,10 @@ impl<G: Game> Mcts<G> {
 
 impl<G: Game> Player<G> for Mcts<G> {
     fn name(&self) -> String {
-        format!("mcts:{}", self.simulations)
+        match self.salt {
+            0 => format!("mcts:{}", self.simulations),
+            salt => format!("mcts:{}, salt {salt}", self.simulations),
+        }
     }
 
     fn distribution(&mut self, game: &G, position: &G::Position, choices: &mut Vec<Choice>) -> Result<(), NotExact> {
@@ -93,7 +103,7 @@ impl<G: Game, E: Evaluator<G>> Searched<G, E> {
 
     /// Searches the position; stops early when its result is proved or `stop` says so, which is asked before every batch.
     pub fn search(&mut self, game: &G, position: &G::Position, stop: &mut dyn FnMut() -> bool) -> &Tree<G> {
-        let mut rng = position_stream(game, position);
+        let mut rng = position_stream(game, position, 0);
         self.tree.reset(game, position, rng.clone());
         while self.tree.visits() < self.simulations && self.tree.proof().is_none() && !stop() {
             self.gather(game);
@@ -164,10 +174,10 @@ pub fn playout<G: Game>(game: &G, position: &G::Position, rng: &mut Rng) -> f32 
 }
 
 /// A stream of randomness that belongs to the position: the same on every machine (FNV-1a of its text).
-fn position_stream<G: Game>(game: &G, position: &G::Position) -> Rng {
+fn position_stream<G: Game>(game: &G, position: &G::Position, salt: u64) -> Rng {
     let text = game.write_position(position);
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    Rng::new(hash, 0)
+    Rng::new(hash, salt)
 }
