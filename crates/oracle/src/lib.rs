@@ -3,4 +3,6 @@
 //! Nothing here is ever shown to a learner: no labels, no stopping, no choice of a checkpoint.
 
 pub mod audit;
+pub mod gomoku;
+pub mod strategy;
 pub mod table;
