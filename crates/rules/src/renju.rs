@@ -43,7 +43,7 @@ impl fmt::Display for Foul {
 
 /// What a black stone on an empty point would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// Allowed, and no five.
     Allowed,
     /// It makes a five and wins.
@@ -67,7 +67,7 @@ type Padded = [u32; 32];
 
 /// Black's stones and the empty points of a board of up to 22x22.
 #[derive(Clone, Debug)]
-pub(crate) struct Board {
+pub struct Board {
     black: Padded,
     empty: Padded,
 }
@@ -156,7 +156,7 @@ fn straight_four_points(black: u32, empty: u32) -> u32 {
 
 impl Board {
     /// A board of this size: the bits of row r from the top are the columns.
-    pub(crate) fn new(columns: usize, rows: usize, black: &[u32], white: &[u32]) -> Board {
+    pub fn new(columns: usize, rows: usize, black: &[u32], white: &[u32]) -> Board {
         let mut board = Board { black: [0; 32], empty: [0; 32] };
         for row in 0..rows {
             board.black[row + REACH] = black[row] << REACH;
@@ -166,7 +166,7 @@ impl Board {
     }
 
     /// What a black stone on the empty point (column, row) would be.
-    pub(crate) fn judge(&mut self, column: usize, row: usize) -> Verdict {
+    pub fn judge(&mut self, column: usize, row: usize) -> Verdict {
         let black = stretches(&self.black, column, row).map(|line| line | CENTRE);
 
         let runs = black.map(run);

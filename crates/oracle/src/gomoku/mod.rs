@@ -1,4 +1,8 @@
 //! Gomoku and Renju: threats, searches for forced wins, and proofs that can be checked.
+//!
+//! From the bottom up: what a stone makes of a line (`pattern`), of a point and of the whole board, kept move by
+//! move (`board`); wins by fours (`vcf`) and by all threats (`vct`), each as a [`crate::strategy::Strategy`] that
+//! the rules alone can check; what follows about a position (`solver`).
 
 mod board;
 mod pattern;

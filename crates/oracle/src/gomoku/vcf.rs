@@ -98,8 +98,8 @@ impl Vcf {
             let counts = board.counts(point, attacker);
             let first = known.is_some_and(|entry| entry.best == point);
             let doubles = counts.open_fours() + counts.fours() - 1;
-            let score = u32::from(first) << 12 | doubles << 8 | counts.threes() << 4 | counts.closed_threes();
-            self.moves.push((score, point));
+            let score = u32::from(first) << 16 | doubles << 12 | counts.threes() << 8 | counts.closed_threes() << 4;
+            self.moves.push((score | counts.twos(), point));
         };
         match block {
             Some(point) if board.counts(point, attacker).fours() > 0 => add(point),
