@@ -4,5 +4,6 @@
 
 pub mod audit;
 pub mod gomoku;
+pub mod mnk;
 pub mod strategy;
 pub mod table;
