@@ -134,6 +134,12 @@ impl Counts {
         self.field(Shape::OpenTwo, 3)
     }
 
+    /// Closed twos: one more stone makes a closed three.
+    #[inline]
+    pub(crate) fn closed_twos(self) -> u32 {
+        self.field(Shape::ClosedTwo, 3)
+    }
+
     /// Whether the point belongs to each of [`Board::sets`].
     #[inline]
     fn kinds(self) -> [bool; 3] {
@@ -299,6 +305,12 @@ impl Board {
     pub(crate) fn cell(&self, point: Point) -> usize {
         let (column, row) = column_and_row(point);
         row * self.columns + column
+    }
+
+    /// How near the middle of the board a point is: 0 in the corners, at most 22 in the middle.
+    pub(crate) fn centrality(&self, point: Point) -> i32 {
+        let (column, row) = column_and_row(point);
+        (column.min(self.columns - 1 - column) + row.min(self.rows - 1 - row)) as i32
     }
 
     /// Whether the point is on the board and has no stone.

@@ -6,19 +6,30 @@
 
 mod board;
 mod pattern;
+mod player;
 mod solver;
 mod vcf;
 mod vct;
 
+pub use player::ThreatPlayer;
 pub use solver::{Limits, Solver, Verdict};
 
 #[cfg(test)]
 mod tests {
     use super::board::Board;
-    use rules::game::legal_actions;
+    use rules::game::{legal_actions, replay};
     use rules::grid::{Grid, Position};
     use rules::random::Rng;
     use rules::{Action, Game};
+
+    /// The position after moves written without blanks: `h8h7i7`.
+    pub(super) fn after(game: &Grid, moves: &str) -> Position {
+        let starts: Vec<usize> = moves.match_indices(|c: char| c.is_ascii_alphabetic()).map(|(i, _)| i).collect();
+        let ends = starts[1..].iter().copied().chain([moves.len()]);
+        let actions: Vec<Action> =
+            starts.iter().zip(ends).map(|(&start, end)| game.read_action(&moves[start..end]).unwrap()).collect();
+        replay(game, &actions).unwrap()
+    }
 
     /// A position after `plies` moves, of which a share of `care` make or meet the greatest threats, or after
     /// fewer if there is no move left that does not end the game.

@@ -119,19 +119,9 @@ struct Win {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gomoku::tests::lively;
-    use rules::game::replay;
+    use crate::gomoku::tests::{after, lively};
     use rules::grid::Rule;
     use rules::random::Rng;
-
-    /// The position after moves written without blanks: `h8h7i7`.
-    fn after(game: &Grid, moves: &str) -> Position {
-        let starts: Vec<usize> = moves.match_indices(|c: char| c.is_ascii_alphabetic()).map(|(i, _)| i).collect();
-        let ends = starts[1..].iter().copied().chain([moves.len()]);
-        let actions: Vec<Action> =
-            starts.iter().zip(ends).map(|(&start, end)| game.read_action(&moves[start..end]).unwrap()).collect();
-        replay(game, &actions).unwrap()
-    }
 
     fn solve(game: &Grid, position: &Position) -> Verdict {
         let verdict = Solver::new(game, Limits { fours: 10_000, threats: 5_000 }).unwrap().solve(position);

@@ -65,6 +65,11 @@ impl Vct {
         self.vcf.forget();
     }
 
+    /// The line of the win by fours that was found last, as [`Vcf::line`] gives it.
+    pub(crate) fn line_of_fours(&self) -> Vec<Point> {
+        self.vcf.line()
+    }
+
     /// Points where a stone of the defender might spoil the win by fours that was found last.
     pub(crate) fn spoilers(&self, board: &mut Board, attacker: Seat) -> Points {
         spoilers(board, attacker, &self.vcf.line())
