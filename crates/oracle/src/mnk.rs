@@ -172,8 +172,8 @@ impl Mnk {
         let (lower, upper) = (alpha.max(low), beta.min(high));
 
         let mut best = -1;
-        for (_, cell) in self.order(stones, lines & !(own | other)).iter() {
-            let value = -self.search(stones.after(*cell), -upper, -lower.max(best))?;
+        for (_, cell) in self.order(stones, lines & !(own | other)) {
+            let value = -self.search(stones.after(cell), -upper, -lower.max(best))?;
             best = best.max(value);
             if best >= upper {
                 break;
