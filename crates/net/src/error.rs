@@ -27,7 +27,7 @@ pub enum NetError {
         expected: String,
     },
     /// An array that does not fit the batch or the board.
-    #[error("{what} has {found} numbers where {expected} are needed")]
+    #[error("{what}: {found} numbers where {expected} are needed")]
     Length {
         /// Which array.
         what: &'static str,
@@ -37,7 +37,7 @@ pub enum NetError {
         expected: usize,
     },
     /// NaN or infinity.
-    #[error("{what} holds {number} at {at}")]
+    #[error("{what}: {number} at {at}")]
     NotFinite {
         /// Which array.
         what: &'static str,

@@ -1,5 +1,6 @@
 //! Small networks with forward and backward side by side, on plain slices. Knows no game.
 
+mod dense;
 mod error;
 pub mod file;
 pub mod gradcheck;
@@ -19,6 +20,7 @@ mod test_data;
 pub mod value_net;
 mod workers;
 
+pub use dense::{DenseInference, DenseNet, DenseSpec};
 pub use error::NetError;
 pub use heads::{Actions, Board};
 pub use inference::BoardInference;

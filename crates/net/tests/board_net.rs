@@ -188,20 +188,20 @@ fn what_does_not_fit_is_refused_by_name() {
     let workers = Workers::one();
     let message = |result: Result<(), NetError>| result.unwrap_err().to_string();
     let forward = |net: &mut BoardNet, planes: &[f32]| net.forward(CONNECT4, planes, &workers).map(|_| ());
-    assert_eq!(message(forward(&mut net, &[0.0; 125])), "the planes has 125 numbers where 126 are needed");
-    assert_eq!(message(forward(&mut net, &[])), "the planes has 0 numbers where 126 are needed");
+    assert_eq!(message(forward(&mut net, &[0.0; 125])), "the planes: 125 numbers where 126 are needed");
+    assert_eq!(message(forward(&mut net, &[])), "the planes: 0 numbers where 126 are needed");
     let mut planes = numbers(126, 1);
     planes[7] = f32::NAN;
-    assert_eq!(message(forward(&mut net, &planes)), "the planes holds NaN at 7");
+    assert_eq!(message(forward(&mut net, &planes)), "the planes: NaN at 7");
     let inference = net.inference(CONNECT4, 1).unwrap();
-    assert_eq!(message(inference.run(&planes, &workers, &mut Outputs::default())), "the planes holds NaN at 7");
+    assert_eq!(message(inference.run(&planes, &workers, &mut Outputs::default())), "the planes: NaN at 7");
     assert!(net.inference(Board { height: 0, width: 3 }, 1).is_err());
 
     planes[7] = 0.0;
     forward(&mut net, &planes).unwrap();
-    assert!(message(net.backward(&Outputs::zeros(1, 8), &workers)).starts_with("the policy's gradient has 8"));
+    assert!(message(net.backward(&Outputs::zeros(1, 8), &workers)).starts_with("the policy's gradient: 8"));
     let d = Outputs { policy: vec![0.0; 7], value: vec![f32::INFINITY] };
-    assert_eq!(message(net.backward(&d, &workers)), "the value's gradient holds inf at 0");
+    assert_eq!(message(net.backward(&d, &workers)), "the value's gradient: inf at 0");
 
     for (broken, part) in [
         (BoardSpec { channels: 20, ..spec() }, "20 channels"),

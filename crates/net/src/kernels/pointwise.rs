@@ -136,3 +136,16 @@ fn bias_relu_body(bias: &[f32], y: &mut [f32]) {
         }
     }
 }
+
+by_level! {
+    /// Takes the gradient at a ReLU's output `y` through it, in place.
+    pub(crate) plain fn relu_back = relu_back_body(y: &[f32], d: &mut [f32])
+}
+
+#[inline(always)]
+fn relu_back_body(y: &[f32], d: &mut [f32]) {
+    assert_eq!(y.len(), d.len());
+    for (y, d) in y.iter().zip(d) {
+        *d = if *y > 0.0 { *d } else { 0.0 };
+    }
+}
