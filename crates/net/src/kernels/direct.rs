@@ -5,7 +5,7 @@
 //! what happens here. Between wide layers nothing is copied: for each of the nine taps the product's left rows are
 //! the neighbours themselves, and points beyond the border read a row of zeros.
 
-use super::gemm::{Block, rows};
+use super::gemm::{Block, Rows, rows};
 use super::simd::{Simd, by_level};
 use super::winograd::{Channels, Finish};
 
@@ -53,6 +53,32 @@ impl Neighbours {
     }
 }
 
+/// The neighbours of the points from `first` on, at one tap.
+#[derive(Clone, Copy)]
+struct Gathered {
+    x: *const f32,
+    input: usize,
+    area: usize,
+    tap: *const u32,
+    first: usize,
+}
+
+impl Rows for Gathered {
+    /// # Safety
+    /// Point `first + i` is one of those in `x`, and `tap` has a number for each point of a board.
+    #[inline(always)]
+    unsafe fn start(self, i: usize) -> *const f32 {
+        let (position, point) = ((self.first + i) / self.area, (self.first + i) % self.area);
+        // SAFETY: the caller's promise; a neighbour is a point of the same board.
+        unsafe {
+            match *self.tap.add(point) {
+                NONE => ZEROS.as_ptr(),
+                neighbour => self.x.add((position * self.area + neighbour as usize) * self.input),
+            }
+        }
+    }
+}
+
 by_level! {
     /// y = convolution of `x`, `[positions][area][input]`, by `weights`, `[9][input][output]`, finished; outputs a
     /// multiple of 16.
@@ -79,18 +105,18 @@ fn forward_body<S: Simd>(
     assert!(finish.bias.is_none_or(|bias| bias.len() == output));
     for (n, y) in y.chunks_mut(ROWS_AT_ONCE * output).enumerate() {
         for tap in 0..9 {
-            let row = |i: usize| {
-                let (position, point) = ((n * ROWS_AT_ONCE + i) / area, (n * ROWS_AT_ONCE + i) % area);
-                match neighbours.points[tap * area + point] {
-                    NONE => ZEROS.as_ptr(),
-                    neighbour => x[(position * area + neighbour as usize) * input..][..input].as_ptr(),
-                }
+            let left = Gathered {
+                x: x.as_ptr(),
+                input,
+                area,
+                tap: neighbours.points[tap * area..][..area].as_ptr(),
+                first: n * ROWS_AT_ONCE,
             };
             let b = weights[tap * input * output..].as_ptr();
             let block = Block { steps: input, a_step: 1, b, b_row: output, accumulate: finish.onto || tap > 0 };
             // SAFETY: each row has `input` numbers (`ZEROS` at least as many), the weights of a tap are as long as was
-            // checked above, and y holds whole rows.
-            unsafe { rows(s, y.len() / output, output, row, block, y.as_mut_ptr(), output) };
+            // checked above, and y holds whole rows, as many as x.
+            unsafe { rows(s, y.len() / output, output, left, block, y.as_mut_ptr(), output) };
         }
         for y in y.chunks_exact_mut(output) {
             if let Some(bias) = finish.bias {

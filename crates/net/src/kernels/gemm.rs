@@ -59,9 +59,9 @@ fn gemm_body<S: Simd>(
     for start in (0..k).step_by(K_BLOCK) {
         let steps = K_BLOCK.min(k - start);
         let block = Block { steps, a_step: a.column, b: b[start * b_row..].as_ptr(), b_row, accumulate };
-        let row = |i: usize| a.data[i * a.row + start * a.column..].as_ptr();
+        let left = Strided { data: a.data[start * a.column..].as_ptr(), row: a.row };
         // SAFETY: the extents of all three matrices were checked above.
-        unsafe { rows(s, m, n, row, block, c.as_mut_ptr(), c_row) };
+        unsafe { rows(s, m, n, left, block, c.as_mut_ptr(), c_row) };
         accumulate = true;
     }
 }
@@ -80,21 +80,35 @@ pub(crate) struct Block {
     pub(crate) accumulate: bool,
 }
 
-/// All m rows times all n columns, `row(i)` being where row i of the left matrix starts.
+/// Where the rows of a left matrix start. (Not a closure: one that is not inlined costs a call for each row.)
+pub(crate) trait Rows: Copy {
+    /// # Safety
+    /// The implementing type says which `i` there are.
+    unsafe fn start(self, i: usize) -> *const f32;
+}
+
+/// Rows at equal distances.
+#[derive(Clone, Copy)]
+struct Strided {
+    data: *const f32,
+    row: usize,
+}
+
+impl Rows for Strided {
+    #[inline(always)]
+    unsafe fn start(self, i: usize) -> *const f32 {
+        // SAFETY: the caller's promise.
+        unsafe { self.data.add(i * self.row) }
+    }
+}
+
+/// All m rows times all n columns.
 ///
 /// # Safety
-/// Each `row(i)` may be read `steps` times at distance `a_step`; `b` holds `steps` rows of n numbers, `c` m rows;
+/// `left` has rows 0..m, and each may be read `steps` times at distance `a_step`; `b` holds `steps` rows of n numbers, `c` m rows;
 /// n is a multiple of 16.
 #[inline(always)]
-pub(crate) unsafe fn rows<S: Simd>(
-    s: S,
-    m: usize,
-    n: usize,
-    row: impl Fn(usize) -> *const f32,
-    block: Block,
-    c: *mut f32,
-    c_row: usize,
-) {
+pub(crate) unsafe fn rows<S: Simd>(s: S, m: usize, n: usize, left: impl Rows, block: Block, c: *mut f32, c_row: usize) {
     let mut j = 0;
     while j < n {
         let wide = S::WIDE.min((n - j) / S::LANES);
@@ -104,23 +118,22 @@ pub(crate) unsafe fn rows<S: Simd>(
             unsafe {
                 let b = Block { b: block.b.add(j), ..block };
                 let c = c.add(i * c_row + j);
-                let row = |r: usize| row(i + r);
                 i += match (wide, m - i) {
-                    (4.., MR..) => tile::<S, MR, 4>(s, row, b, c, c_row),
-                    (4.., 5) => tile::<S, 5, 4>(s, row, b, c, c_row),
-                    (4.., 4) => tile::<S, 4, 4>(s, row, b, c, c_row),
-                    (4.., 3) => tile::<S, 3, 4>(s, row, b, c, c_row),
-                    (4.., 2) => tile::<S, 2, 4>(s, row, b, c, c_row),
-                    (4.., _) => tile::<S, 1, 4>(s, row, b, c, c_row),
-                    (3, MR..) => tile::<S, MR, 3>(s, row, b, c, c_row),
-                    (3, _) => tile::<S, 1, 3>(s, row, b, c, c_row),
-                    (2, MR..) => tile::<S, MR, 2>(s, row, b, c, c_row),
-                    (2, 4 | 5) => tile::<S, 4, 2>(s, row, b, c, c_row),
-                    (2, 3) => tile::<S, 3, 2>(s, row, b, c, c_row),
-                    (2, 2) => tile::<S, 2, 2>(s, row, b, c, c_row),
-                    (2, _) => tile::<S, 1, 2>(s, row, b, c, c_row),
-                    (_, MR..) => tile::<S, MR, 1>(s, row, b, c, c_row),
-                    (_, _) => tile::<S, 1, 1>(s, row, b, c, c_row),
+                    (4.., MR..) => tile::<S, MR, 4>(s, left, i, b, c, c_row),
+                    (4.., 5) => tile::<S, 5, 4>(s, left, i, b, c, c_row),
+                    (4.., 4) => tile::<S, 4, 4>(s, left, i, b, c, c_row),
+                    (4.., 3) => tile::<S, 3, 4>(s, left, i, b, c, c_row),
+                    (4.., 2) => tile::<S, 2, 4>(s, left, i, b, c, c_row),
+                    (4.., _) => tile::<S, 1, 4>(s, left, i, b, c, c_row),
+                    (3, MR..) => tile::<S, MR, 3>(s, left, i, b, c, c_row),
+                    (3, _) => tile::<S, 1, 3>(s, left, i, b, c, c_row),
+                    (2, MR..) => tile::<S, MR, 2>(s, left, i, b, c, c_row),
+                    (2, 4 | 5) => tile::<S, 4, 2>(s, left, i, b, c, c_row),
+                    (2, 3) => tile::<S, 3, 2>(s, left, i, b, c, c_row),
+                    (2, 2) => tile::<S, 2, 2>(s, left, i, b, c, c_row),
+                    (2, _) => tile::<S, 1, 2>(s, left, i, b, c, c_row),
+                    (_, MR..) => tile::<S, MR, 1>(s, left, i, b, c, c_row),
+                    (_, _) => tile::<S, 1, 1>(s, left, i, b, c, c_row),
                 };
             }
         }
@@ -128,19 +141,24 @@ pub(crate) unsafe fn rows<S: Simd>(
     }
 }
 
-/// One block: ROWS rows and NV vectors of columns. Returns ROWS.
+/// One block: ROWS rows from `first` on and NV vectors of columns. Returns ROWS.
 ///
 /// # Safety
 /// As [`rows`], for these rows and columns.
 #[inline(always)]
 unsafe fn tile<S: Simd, const ROWS: usize, const NV: usize>(
     s: S,
-    row: impl Fn(usize) -> *const f32,
+    left: impl Rows,
+    first: usize,
     block: Block,
     c: *mut f32,
     c_row: usize,
 ) -> usize {
-    let starts: [*const f32; ROWS] = std::array::from_fn(row);
+    let mut starts = [std::ptr::null(); ROWS];
+    for (r, start) in starts.iter_mut().enumerate() {
+        // SAFETY: the caller vouches for these rows.
+        *start = unsafe { left.start(first + r) };
+    }
     let mut sums = [[s.splat(0.0); NV]; ROWS];
     // SAFETY: every access is one that the caller vouches for.
     unsafe {

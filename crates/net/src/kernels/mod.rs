@@ -11,4 +11,5 @@ pub(crate) mod direct;
 pub(crate) mod gemm;
 pub(crate) mod pointwise;
 pub(crate) mod simd;
+mod transforms;
 pub(crate) mod winograd;
