@@ -154,18 +154,19 @@ unsafe fn tile<S: Simd, const ROWS: usize, const NV: usize>(
     c: *mut f32,
     c_row: usize,
 ) -> usize {
+    // Plain loops over constant ranges: the arrays become registers only if all of this is unrolled.
     let mut starts = [std::ptr::null(); ROWS];
-    for (r, start) in starts.iter_mut().enumerate() {
+    for r in 0..ROWS {
         // SAFETY: the caller vouches for these rows.
-        *start = unsafe { left.start(first + r) };
+        starts[r] = unsafe { left.start(first + r) };
     }
     let mut sums = [[s.splat(0.0); NV]; ROWS];
     // SAFETY: every access is one that the caller vouches for.
     unsafe {
         if block.accumulate {
-            for (r, sums) in sums.iter_mut().enumerate() {
-                for (v, sum) in sums.iter_mut().enumerate() {
-                    *sum = s.load(c.add(r * c_row + v * S::LANES));
+            for r in 0..ROWS {
+                for v in 0..NV {
+                    sums[r][v] = s.load(c.add(r * c_row + v * S::LANES));
                 }
             }
         }
@@ -173,21 +174,21 @@ unsafe fn tile<S: Simd, const ROWS: usize, const NV: usize>(
         let mut at = 0;
         for _ in 0..block.steps {
             let mut columns = [s.splat(0.0); NV];
-            for (v, column) in columns.iter_mut().enumerate() {
-                *column = s.load(b.add(v * S::LANES));
+            for v in 0..NV {
+                columns[v] = s.load(b.add(v * S::LANES));
             }
-            for (start, sums) in starts.iter().zip(&mut sums) {
-                let left = s.splat(*start.add(at));
-                for (column, sum) in columns.iter().zip(sums) {
-                    *sum = s.fma(left, *column, *sum);
+            for r in 0..ROWS {
+                let left = s.splat(*starts[r].add(at));
+                for v in 0..NV {
+                    sums[r][v] = s.fma(left, columns[v], sums[r][v]);
                 }
             }
             b = b.add(block.b_row);
             at += block.a_step;
         }
-        for (r, sums) in sums.iter().enumerate() {
-            for (v, sum) in sums.iter().enumerate() {
-                s.store(c.add(r * c_row + v * S::LANES), *sum);
+        for r in 0..ROWS {
+            for v in 0..NV {
+                s.store(c.add(r * c_row + v * S::LANES), sums[r][v]);
             }
         }
     }

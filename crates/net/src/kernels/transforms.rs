@@ -331,8 +331,8 @@ fn transform_output_body<S: Simd>(
                             part[r][l] = transformed[r];
                         }
                     }
-                    // SAFETY: bias has `channels` numbers.
                     let bias = match finish.bias {
+                        // SAFETY: it has `channels` numbers.
                         Some(bias) => unsafe { s.load(bias.as_ptr().add(channel)) },
                         None => zero,
                     };
