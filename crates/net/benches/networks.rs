@@ -42,7 +42,7 @@ fn processor_seconds() -> Option<f64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec.
     let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-    (failed == 0).then(|| time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
+    (failed == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9)
 }
 
 #[cfg(not(unix))]

@@ -49,6 +49,25 @@ struct Folded {
     residual: bool,
 }
 
+/// A unit's weights and bias with its normalisation folded in, laid out as in the store.
+pub(crate) fn fold(unit: &Unit, weights: &[f32], running: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    let numbers = |range: &Range<usize>, from: &[f32]| from[range.clone()].to_vec();
+    let (mut folded, mut bias) = (numbers(&unit.weight, weights), numbers(&unit.shift, weights));
+    let Some(norm) = &unit.norm else { return (folded, bias) };
+    let (mean, variance) = (&running[norm.mean.clone()], &running[norm.variance.clone()]);
+    let scale = &weights[norm.scale.clone()];
+    let factor: Vec<f32> = scale.iter().zip(variance).map(|(s, v)| s / (v + EPSILON).sqrt()).collect();
+    for row in folded.chunks_mut(unit.channels.output) {
+        for (weight, factor) in row.iter_mut().zip(&factor) {
+            *weight *= factor;
+        }
+    }
+    for ((bias, mean), factor) in bias.iter_mut().zip(mean).zip(&factor) {
+        *bias -= mean * factor;
+    }
+    (folded, bias)
+}
+
 /// What one chunk of positions is evaluated in.
 #[derive(Debug, Default)]
 struct Scratch {
@@ -78,23 +97,8 @@ impl BoardInference {
         // Winograd's weights are four times as long and must come from memory for each batch, which few tiles cannot
         // pay for. Measured: results/2026-11-30-networks.
         let winograd = nominal_batch * tiling.tiles() >= 12;
-        let fold = |unit: &Unit| {
-            let mut bias = weights[unit.shift.clone()].to_vec();
-            let mut folded = weights[unit.weight.clone()].to_vec();
-            if let Some(norm) = &unit.norm {
-                let numbers = |range: &Range<usize>, from: &[f32]| from[range.clone()].to_vec();
-                let (scale, mean) = (numbers(&norm.scale, weights), numbers(&norm.mean, running));
-                let variance = numbers(&norm.variance, running);
-                let factor: Vec<f32> = scale.iter().zip(&variance).map(|(s, v)| s / (v + EPSILON).sqrt()).collect();
-                for row in folded.chunks_mut(unit.channels.output) {
-                    for (weight, factor) in row.iter_mut().zip(&factor) {
-                        *weight *= factor;
-                    }
-                }
-                for ((bias, mean), factor) in bias.iter_mut().zip(&mean).zip(&factor) {
-                    *bias -= mean * factor;
-                }
-            }
+        let prepare = |unit: &Unit| {
+            let (mut folded, bias) = fold(unit, weights, running);
             if unit.operation == Operation::Conv && winograd {
                 let mut u = vec![0.0; winograd::weights_len(unit.channels.input * unit.channels.output)];
                 winograd::transform_weights(level, &folded, &mut u);
@@ -108,7 +112,7 @@ impl BoardInference {
             board,
             planes: spec.planes,
             channels: spec.channels,
-            units: units.iter().map(fold).collect(),
+            units: units.iter().map(prepare).collect(),
             heads: heads.clone(),
             weights: weights.to_vec(),
             tiling,

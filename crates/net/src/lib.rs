@@ -12,6 +12,7 @@ pub mod layers;
 pub mod loss;
 pub mod math;
 pub mod mlp;
+mod onnx;
 pub mod optim;
 mod residual;
 mod store;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{NetError, check};
 use crate::file::Tensor;
 use crate::heads::{Actions, Board, HIDDEN, Heads, POLICY_FEATURES, POOLED, Saved, VALUE_FEATURES};
-use crate::inference::BoardInference;
+use crate::inference::{BoardInference, fold};
 use crate::kernels::direct::{MAX_CHANNELS, Neighbours};
 use crate::kernels::gemm::{Left, Size, gemm};
 use crate::kernels::pointwise;
@@ -114,6 +114,7 @@ pub(crate) enum Operation {
 /// A convolution, its normalisation (or bias), perhaps a residual, and a ReLU.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
+    pub(crate) name: String,
     pub(crate) operation: Operation,
     pub(crate) channels: Channels,
     /// The unit whose output it reads; the first reads the planes.
@@ -220,7 +221,7 @@ impl BoardNet {
             });
             let of = if spec.norm { "norm" } else { "conv" };
             let shift = weights.add(format!("{name}.{of}.bias"), vector);
-            units.push(Unit { operation, channels, input, residual, weight, norm, shift });
+            units.push(Unit { name, operation, channels, input, residual, weight, norm, shift });
         };
         let stem = Channels { input: spec.planes, output: spec.channels };
         unit("stem".into(), Operation::Planes, stem, 0, None);
@@ -368,6 +369,26 @@ impl BoardNet {
         optimiser.step(rate, &mut self.weights.data, &mut self.gradients, &decayed);
         self.gradients.fill(0.0);
         self.fresh = false;
+    }
+
+    /// The units, the heads, and all weights as inference uses them, under the names of a network without normalisation.
+    pub(crate) fn folded(&self) -> (&[Unit], &Heads, Vec<Tensor>) {
+        let mut plain = Store::default();
+        for unit in &self.units {
+            let Channels { input, output } = unit.channels;
+            let kind = match unit.operation {
+                Operation::Pointwise => Kind::Pointwise { input, output },
+                Operation::Planes | Operation::Conv => Kind::Conv { input, output },
+            };
+            let (weight, bias) = fold(unit, &self.weights.data, &self.running.data);
+            let place = plain.add(format!("{}.conv.weight", unit.name), kind);
+            plain.data[place].copy_from_slice(&weight);
+            let place = plain.add(format!("{}.conv.bias", unit.name), Kind::Vector { n: output });
+            plain.data[place].copy_from_slice(&bias);
+        }
+        let mut tensors = plain.named(&plain.data);
+        tensors.extend(self.weights.named_within(&self.heads.range(), &self.weights.data));
+        (&self.units, &self.heads, tensors)
     }
 
     /// Brings the weights into the forms that the kernels want.
@@ -632,7 +653,7 @@ impl BoardNet {
     }
 }
 
-fn check_board(board: Board) -> Result<(), NetError> {
+pub(crate) fn check_board(board: Board) -> Result<(), NetError> {
     if board.height == 0 || board.width == 0 {
         return Err(NetError::Spec(format!("a board of {} x {}", board.height, board.width)));
     }

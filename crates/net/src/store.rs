@@ -105,13 +105,18 @@ impl Store {
 
     /// `numbers`, laid out as this store's, with names and shapes as PyTorch has them.
     pub(crate) fn named(&self, numbers: &[f32]) -> Vec<Tensor> {
+        self.named_within(&(0..self.data.len()), numbers)
+    }
+
+    /// Those of them that stand in this range.
+    pub(crate) fn named_within(&self, range: &Range<usize>, numbers: &[f32]) -> Vec<Tensor> {
         let tensor = |slot: &Slot| {
             let shape = slot.kind.shape();
             let inside = &numbers[slot.range.clone()];
             let data = (0..shape.iter().product()).map(|at| inside[slot.kind.place(at)]).collect();
             Tensor::new(slot.name.clone(), &shape, data)
         };
-        self.slots.iter().map(tensor).collect()
+        self.slots.iter().filter(|slot| range.contains(&slot.range.start)).map(tensor).collect()
     }
 
     /// The inside layout of the named tensors.
