@@ -2,6 +2,7 @@
 
 mod agents;
 mod docs;
+mod interop;
 mod picture;
 mod tidy;
 mod tree;
@@ -16,6 +17,7 @@ const HELP: &str = "cargo xtask COMMAND
   check             format, lints, documentation, house rules and all tests: the test command of this repository
   tidy              the house rules that a program can check
   docs              bring the blocks that are included from results/ up to date
+  interop           whether the Python packages for ONNX and safetensors read our files; needs Python 3
   agents            train the agents that come with tengen and write their cards
   picture           run a session and draw it for the README
   signature         bring crates/app/tests/signature.txt up to date after a change that alters learning";
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         ["check"] => check(),
         ["tidy"] => tidy::check(&root()),
         ["docs"] => docs::write(&root()),
+        ["interop"] => interop::check(&root()),
         ["agents"] => agents::train(&root()),
         ["picture"] => picture::draw(&root()),
         ["signature"] => signature(),
