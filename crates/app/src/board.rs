@@ -24,9 +24,68 @@ fn lines(look: Look) -> [&'static str; 3] {
     if look.ascii { ["|", "-", "+"] } else { ["│", "─", "┼"] }
 }
 
-/// Draws the position. Empty cells of a running game show what to write to play there; `last` is in parentheses,
-/// winning lines are in brackets. With `notes`, one for each cell, there is a second line in each cell.
+/// The largest board whose cells show what to write to play there, and carry notes.
+const LABELLED: usize = 25;
+
+/// Whether the cells of the board are large: they show what to write to play there, and carry notes.
+pub(crate) fn has_large_cells<G: Game>(game: &G) -> bool {
+    game.cells() <= LABELLED && game.actions() == game.cells()
+}
+
+/// Draws the position: large cells on a small board, else points with coordinates on the edges.
 pub(crate) fn draw<G: Game>(
+    look: Look,
+    game: &G,
+    position: &G::Position,
+    last: Option<usize>,
+    notes: Option<&[Note]>,
+) -> Vec<String> {
+    if has_large_cells(game) {
+        draw_cells(look, game, position, last, notes)
+    } else {
+        draw_points(look, game, position, last)
+    }
+}
+
+/// Points with coordinates on the edges. The last move is in parentheses, winning lines are in brackets.
+fn draw_points<G: Game>(look: Look, game: &G, position: &G::Position, last: Option<usize>) -> Vec<String> {
+    let winning = game.winning_lines(position).concat();
+    let empty = if look.ascii { "." } else { "·" };
+    let point = |cell: usize| {
+        let Some(seat) = game.stone(position, cell) else { return paint(DIM, format!(" {empty} ")) };
+        let name = &game.seat_name(seat)[..1];
+        let style = if seat == Seat::First { FIRST } else { SECOND };
+        let text = match (winning.contains(&cell), last == Some(cell)) {
+            (true, _) => format!("[{name}]"),
+            (false, true) => format!("({name})"),
+            (false, false) => format!(" {name} "),
+        };
+        paint(style, text)
+    };
+    // Where stones fall, an action is a column; elsewhere it is a point such as h8, split into letter and number.
+    let falls = game.actions() == game.columns();
+    let name = |action: usize| game.write_action(action as Action);
+    let split = |action: usize| {
+        let name = name(action);
+        let at = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+        (name[..at].to_owned(), name[at..].to_owned())
+    };
+    let column = |column: usize| if falls { name(column) } else { split(column).0 };
+    let mut drawn: Vec<String> = (0..game.rows())
+        .map(|row| {
+            let edge = if falls { String::new() } else { split(row * game.columns()).1 };
+            let points: String = (0..game.columns()).map(|column| point(row * game.columns() + column)).collect();
+            format!("{} {points}", paint(DIM, format!("{edge:>2}")))
+        })
+        .collect();
+    let columns: String = (0..game.columns()).map(|c| format!("{:^3}", column(c))).collect();
+    drawn.push(format!("   {}", paint(DIM, columns.trim_end())));
+    drawn
+}
+
+/// Large cells. Empty cells of a running game show what to write to play there; `last` is in parentheses,
+/// winning lines are in brackets. With `notes`, one for each cell, there is a second line in each cell.
+fn draw_cells<G: Game>(
     look: Look,
     game: &G,
     position: &G::Position,
@@ -154,6 +213,22 @@ mod tests {
         assert_eq!(result(&TicTacToe, &position).unwrap(), "X wins");
         let won = replay(&TicTacToe, &[0, 3, 1, 4, 2]).unwrap();
         assert!(!plain(&draw(ASCII, &TicTacToe, &won, None, None)).contains(char::is_numeric));
+    }
+
+    #[test]
+    fn large_boards_have_coordinates_on_their_edges_the_right_way_up() {
+        let game = rules::grid::Grid::gomoku(9, rules::grid::Rule::Freestyle).unwrap();
+        let action = game.read_action("a1").unwrap();
+        let position = replay(&game, &[action]).unwrap();
+        let text = plain(&draw(ASCII, &game, &position, Some(game.landing(&game.start(), action)), None));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[8], " 1 (X) .  .  .  .  .  .  .  . ");
+        assert_eq!(lines[9], "    a  b  c  d  e  f  g  h  i");
+        let game = rules::connect4::Connect4;
+        let position = replay(&game, &[0, 1]).unwrap();
+        let text = plain(&draw(ASCII, &game, &position, None, None));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!((lines.len(), lines[5], lines[6]), (7, "    X  O  .  .  .  .  . ", "    1  2  3  4  5  6  7"));
     }
 
     #[test]

@@ -14,11 +14,14 @@ use methods::td_online::TdOnline;
 use methods::value_minimax::ValueMinimax;
 use net::file::Tensor;
 use oracle::table::{Perfect, Table};
-use rules::notation::{quote, read_number};
+use rules::connect4::Connect4;
+use rules::grid::{Grid, Rule};
+use rules::notation::{NotationError, quote, read_number};
 use rules::player::Random;
 use rules::tictactoe::TicTacToe;
 use rules::{Action, Game, Player, Seat};
 use search::greedy::Greedy;
+use search::mcts::Mcts;
 use search::minimax::MinimaxPlayer;
 
 use crate::agent_file::{AgentFile, Origin};
@@ -33,27 +36,92 @@ pub(crate) const DEFAULT_GAME: &str = "tictactoe";
 /// The method that is meant when none is named.
 pub(crate) const DEFAULT_METHOD: &str = "outcome";
 
-/// The names of all games.
-pub(crate) const GAMES: [&str; 1] = ["tictactoe"];
+/// A name for each kind of game; those with a colon stand for others of their kind.
+pub(crate) const GAMES: [&str; 5] = ["tictactoe", "connect4", "gomoku", "gomoku:15:renju", "mnk:5,5,4"];
 
 /// What the program knows of a game beside its rules.
 pub(crate) trait Known: Game {
     /// What people call it.
-    const TITLE: &'static str;
+    fn title(&self) -> String;
 
     /// The agent that comes with the program.
-    const SHIPPED: Option<&'static [u8]>;
+    fn shipped(&self) -> Option<&'static [u8]> {
+        None
+    }
 
     /// The exact value of every position, for games that are small enough.
-    fn table(&self) -> Option<Arc<Table<Self>>>;
+    fn table(&self) -> Option<Arc<Table<Self>>> {
+        (self.cells() <= TABLE_CELLS).then(|| Arc::new(Table::new(self)))
+    }
+
+    /// Whether the presets of the methods were tried on it.
+    fn has_presets(&self) -> bool {
+        false
+    }
 }
 
-impl Known for TicTacToe {
-    const TITLE: &'static str = "tic-tac-toe";
-    const SHIPPED: Option<&'static [u8]> = Some(include_bytes!("../../../agents/tictactoe.safetensors"));
+/// The largest board whose positions are all kept in a table.
+const TABLE_CELLS: usize = 12;
 
-    fn table(&self) -> Option<Arc<Table<TicTacToe>>> {
-        Some(Arc::new(Table::new(self)))
+impl Known for TicTacToe {
+    fn title(&self) -> String {
+        "tic-tac-toe".to_owned()
+    }
+
+    fn shipped(&self) -> Option<&'static [u8]> {
+        Some(include_bytes!("../../../agents/tictactoe.safetensors"))
+    }
+
+    fn has_presets(&self) -> bool {
+        true
+    }
+}
+
+impl Known for Connect4 {
+    fn title(&self) -> String {
+        "Connect Four".to_owned()
+    }
+}
+
+impl Known for Grid {
+    fn title(&self) -> String {
+        let (columns, rows, length) = (self.columns(), self.rows(), self.length());
+        let falling = if self.gravity() { ", stones fall" } else { "" };
+        let rule = match self.rule() {
+            Rule::Freestyle => "or more in a row",
+            Rule::Standard => "in a row, not more",
+            Rule::Renju => "in a row by the rules of Renju",
+        };
+        format!("{length} {rule} on {columns} x {rows}{falling}")
+    }
+}
+
+/// The board that a name such as `gomoku:9`, `gomoku:15:renju` or `mnk:5,5,4:gravity` stands for; `None` for others.
+fn grid(name: &str) -> Option<Result<Grid, NotationError>> {
+    let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
+    let wrong = |expected| Err(NotationError(format!("{} is no such board: write {expected}", quote(name))));
+    let fields: Vec<&str> = if rest.is_empty() { Vec::new() } else { rest.split(':').collect() };
+    match (kind, &fields[..]) {
+        ("gomoku", fields @ ([] | [_] | [_, _])) => {
+            let rule = match fields.get(1) {
+                None => Rule::Freestyle,
+                Some(&"standard") => Rule::Standard,
+                Some(&"renju") => Rule::Renju,
+                Some(_) => return Some(wrong("gomoku:SIZE:standard or gomoku:SIZE:renju")),
+            };
+            let size = fields.first().map_or(Ok(15), |size| read_number(size, 5, 22, "a size from 5 to 22"));
+            Some(size.and_then(|size| Grid::gomoku(size, rule)))
+        }
+        ("mnk", [sizes] | [sizes, "gravity"]) => {
+            let numbers = sizes.split(',').map(|number| read_number(number, 1, 22, "a number from 1 to 22"));
+            Some(numbers.collect::<Result<Vec<_>, _>>().and_then(|numbers| match numbers[..] {
+                [columns, rows, length] => Grid::mnk(columns, rows, length, fields.len() == 2),
+                _ => wrong("mnk:COLUMNS,ROWS,LENGTH or mnk:COLUMNS,ROWS,LENGTH:gravity"),
+            }))
+        }
+        ("gomoku", _) => Some(wrong("gomoku:SIZE or gomoku:SIZE:RULE")),
+        ("mnk", _) => Some(wrong("mnk:COLUMNS,ROWS,LENGTH or mnk:COLUMNS,ROWS,LENGTH:gravity")),
+        _ => None,
     }
 }
 
@@ -70,12 +138,19 @@ pub(crate) trait WithGame {
 pub(crate) fn with_game<W: WithGame>(name: &str, work: W) -> Result<W::Output> {
     match name {
         "tictactoe" => work.run(TicTacToe),
-        _ => Err(anyhow!("there is no game {}; there are: {}", quote(name), GAMES.join(", "))),
+        "connect4" => work.run(Connect4),
+        _ => match grid(name) {
+            Some(grid) => work.run(grid?),
+            None => Err(anyhow!("there is no game {}; there are: {}", quote(name), GAMES.join(", "))),
+        },
     }
 }
 
 /// Every method that can play the game, the default first.
 pub(crate) fn methods<G: Known>(game: &G) -> Vec<Box<dyn Method<G>>> {
+    if !game.has_presets() {
+        return Vec::new();
+    }
     let all: Vec<Box<dyn Method<G>>> = vec![
         of::<G, Outcome<G>>(),
         of::<G, MonteCarlo<G>>(),
@@ -94,7 +169,8 @@ pub(crate) fn method<G: Known>(game: &G, name: &str) -> Result<Box<dyn Method<G>
     let names = all.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ");
     match all.iter().position(|method| method.name() == name) {
         Some(i) => Ok(all.swap_remove(i)),
-        None => bail!("there is no method {} for {}; there are: {names}", quote(name), G::TITLE),
+        None if names.is_empty() => bail!("no method has been tried on {}", game.title()),
+        None => bail!("there is no method {} for {}; there are: {names}", quote(name), game.title()),
     }
 }
 
@@ -245,10 +321,11 @@ impl<G: Game> Trained<G> {
 }
 
 /// Players that are not files, and what they are.
-pub(crate) const PLAYERS: [(&str, &str); 5] = [
+pub(crate) const PLAYERS: [(&str, &str); 6] = [
     (SHIPPED, "the agent that comes with tengen"),
     ("perfect", "any of the best moves, from the table of all positions"),
     ("minimax:D", "looks D moves ahead, with nothing to judge positions"),
+    ("mcts:N", "Monte Carlo tree search, N random games a move"),
     ("greedy", "wins in one, else blocks a win in one, else plays any move"),
     ("random", "any legal move, each with the same probability"),
 ];
@@ -270,17 +347,22 @@ pub(crate) fn player<G: Known>(game: &G, name: &str) -> Result<Opponent<G>> {
         "greedy" => other(Box::new(Greedy)),
         "perfect" => match game.table() {
             Some(table) => other(Box::new(Perfect(table))),
-            None => bail!("there is no perfect player of {}", G::TITLE),
+            None => bail!("there is no perfect player of {}", game.title()),
         },
-        SHIPPED => match G::SHIPPED {
+        SHIPPED => match game.shipped() {
             Some(bytes) => trained(game, "the agent that comes with tengen", AgentFile::from_bytes(SHIPPED, bytes)?),
-            None => bail!("no agent for {} comes with tengen: train one with 'tengen train {}'", G::TITLE, game.name()),
+            None => bail!("no agent for {} comes with tengen", game.title()),
         },
         _ => {
             if let Some(depth) = name.strip_prefix("minimax:") {
                 let most = game.cells();
                 let depth = read_number(depth, 1, most, &format!("a depth from 1 to {most}"))?;
                 return other(Box::new(MinimaxPlayer::new(depth)));
+            }
+            if let Some(simulations) = name.strip_prefix("mcts:") {
+                let most = 1_000_000_000;
+                let simulations = read_number(simulations, 1, most, &format!("a number of games from 1 to {most}"))?;
+                return other(Box::new(Mcts::new(game, simulations as u32)));
             }
             let path = agent_path(name)?;
             trained(game, &path.display().to_string(), AgentFile::read(&path)?)
@@ -316,6 +398,22 @@ fn trained<G: Known>(game: &G, source: &str, file: AgentFile) -> Result<Opponent
 }
 
 impl<G: Game> Opponent<G> {
+    /// Lets an agent that plays by minimax over its values look this many moves ahead.
+    pub(crate) fn look_ahead(&mut self, game: &G, depth: u32) -> Result<()>
+    where
+        G: Known,
+    {
+        if let Opponent::Agent(agent) = self
+            && let Some(setting) = agent.file.origin.config.get_mut("depth")
+        {
+            *setting = depth.into();
+            let method = method(game, &agent.file.origin.method)?;
+            agent.agent = method.load(game, &agent.source, &agent.file)?;
+            return Ok(());
+        }
+        bail!("{} has no depth: it does not look ahead by minimax over values", self.player().name());
+    }
+
     /// The player.
     pub(crate) fn player(&mut self) -> &mut dyn Player<G> {
         match self {

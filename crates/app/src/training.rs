@@ -66,10 +66,10 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
     talk::say(paint(
         HEAD,
         match began_at {
-            0 => format!("Learning {} from nothing: {method}, preset {preset}, seed {seed}", G::TITLE),
+            0 => format!("Learning {} from nothing: {method}, preset {preset}, seed {seed}", game.title()),
             games => format!(
                 "Learning {} from game {} on: {method}, preset {preset}, seed {seed}",
-                G::TITLE,
+                game.title(),
                 thousands(games + 1)
             ),
         },

@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// The game, for players that are not agents [default: the agent's, or tictactoe]
     #[arg(long, short)]
     game: Option<String>,
+    /// Moves that an agent of value_minimax looks ahead [default: its setting]
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
     /// The whole audit as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -34,7 +37,7 @@ pub(crate) struct Args {
 impl Args {
     /// What is shown after `tengen` without arguments has trained.
     pub(crate) fn of(player: String) -> Args {
-        Args { player, game: None, json: false }
+        Args { player, game: None, depth: None, json: false }
     }
 }
 
@@ -64,9 +67,12 @@ impl WithGame for Prove<'_> {
 
     fn run<G: Known>(self, game: G) -> Result<()> {
         let Some(table) = game.table() else {
-            bail!("{} is too large for a table of all its positions", G::TITLE);
+            bail!("{} is too large for a table of all its positions", game.title());
         };
         let mut player = registry::player(&game, &self.args.player)?;
+        if let Some(depth) = self.args.depth {
+            player.look_ahead(&game, depth)?;
+        }
         let report = Report::new(&table, &mut player)?;
         if self.args.json {
             talk::data(serde_json::to_string(&report.json(&game))?)?;

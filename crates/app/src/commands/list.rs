@@ -76,7 +76,7 @@ struct Entry {
 #[derive(Serialize)]
 struct GameEntry {
     name: String,
-    title: &'static str,
+    title: String,
     methods: Vec<MethodEntry>,
 }
 
@@ -99,7 +99,7 @@ impl WithGame for Describe {
             about: method.about(),
             presets: method.presets(&game).into_iter().map(entry).collect(),
         });
-        Ok(GameEntry { name: game.name(), title: G::TITLE, methods: methods.collect() })
+        Ok(GameEntry { name: game.name(), title: game.title(), methods: methods.collect() })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use methods::learner::Opinion;
-use oracle::table::{Score, Table};
+use oracle::table::{Edge, Score, Table};
 use rules::notation::quote;
 use rules::{Action, Game, Rng, Seat, Wdl};
 
@@ -33,15 +33,19 @@ use crate::talk::{self, FIRST, HEAD, Look, SECOND, paint};
 pub(crate) struct Args {
     /// The game [default: the opponent's, or tictactoe]
     game: Option<String>,
-    /// The opponent: a run's folder, an agent's file, or another player ('tengen list' shows all)
-    #[arg(long, short, value_name = "PLAYER", default_value = SHIPPED)]
-    against: String,
+    /// The opponent: a run's folder, an agent's file, or another player ('tengen list' shows all) [default: the agent
+    /// that comes with tengen or, for games without one, mcts:2000]
+    #[arg(long, short, value_name = "PLAYER")]
+    against: Option<String>,
     /// Your seat: the first moves first [default: asked before every game]
     #[arg(long, short)]
     seat: Option<SeatName>,
     /// Let the agent learn from every game, into a new file [default name: GAME-learned.safetensors]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     learn: Option<Option<PathBuf>>,
+    /// Moves that an agent of value_minimax looks ahead [default: its setting]
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
     /// Go on with a game that was saved
     #[arg(long, value_name = "FILE", conflicts_with = "seat")]
     load: Option<PathBuf>,
@@ -59,13 +63,14 @@ enum SeatName {
 impl Args {
     /// The game that follows `tengen` without arguments.
     pub(crate) fn against(player: String) -> Args {
-        Args { game: None, against: player, seat: None, learn: None, load: None, seed: None }
+        Args { game: None, against: Some(player), seat: None, learn: None, load: None, depth: None, seed: None }
     }
 }
 
 /// The command.
 pub(crate) fn run(args: &Args, look: Look) -> Result<()> {
-    registry::with_game(&game_of(&args.against, args.game.as_deref())?, Play { args, look })
+    let against = args.against.as_deref().unwrap_or(SHIPPED);
+    registry::with_game(&game_of(against, args.game.as_deref())?, Play { args, look })
 }
 
 struct Play<'a> {
@@ -78,10 +83,14 @@ impl WithGame for Play<'_> {
 
     fn run<G: Known>(self, game: G) -> Result<()> {
         let Args { against, seat, learn, load, seed, .. } = self.args;
-        let mut opponent = registry::player(&game, against)?;
+        let default = if game.shipped().is_some() { SHIPPED } else { "mcts:2000" };
+        let mut opponent = registry::player(&game, against.as_deref().unwrap_or(default))?;
+        if let Some(depth) = self.args.depth {
+            opponent.look_ahead(&game, depth)?;
+        }
         let pupil = learn.as_ref().map(|path| Pupil::new(&game, path.as_deref(), &opponent)).transpose()?;
         let saved = load.as_ref().map(|path| Saved::read(&game, path)).transpose()?;
-        talk::data(introduce(&mut opponent))?;
+        talk::data(introduce(&game, &mut opponent))?;
         let rng = Rng::new(seed.map_or_else(draw_seed, Ok)?, 0);
         let table = game.table();
         let mut sitting =
@@ -105,16 +114,17 @@ impl WithGame for Play<'_> {
     }
 }
 
-/// Who sits on the other side, and how it plays.
-fn introduce<G: Game>(opponent: &mut Opponent<G>) -> String {
+/// What is played, who sits on the other side, and how it plays.
+fn introduce<G: Known>(game: &G, opponent: &mut Opponent<G>) -> String {
+    let title = game.title();
     match opponent {
         Opponent::Agent(agent) => format!(
             "\n{}\n{}\nIt plays its best legal move by {}, the network alone: no search.",
-            paint(HEAD, format!("Against {}", agent.source)),
+            paint(HEAD, format!("{title} against {}", agent.source)),
             agent.about(),
             agent.agent.name()
         ),
-        Opponent::Other(player) => format!("\n{}", paint(HEAD, format!("Against {}", player.name()))),
+        Opponent::Other(player) => format!("\n{}", paint(HEAD, format!("{title} against {}", player.name()))),
     }
 }
 
@@ -155,6 +165,9 @@ impl Wish {
         }
     }
 }
+
+/// How many moves of a large board are listed with their numbers.
+const MOST_SHOWN: usize = 10;
 
 const HELP: &str = "  p       what the network thinks of your move: its number for every cell, also for taken ones
   w       why it made its last move: the same for the position before
@@ -332,23 +345,39 @@ impl<G: Known> Sitting<G> {
             Opinion::Values(all) => ("the value of each move, from -1 to 1", 2, all),
         };
         talk::data(format!("\nWhat the network says for {name}{trained}: {what}, legal or not"))?;
-        let mut notes = vec![Note::default(); self.game.cells()];
-        let best = rules::game::legal_actions(&self.game, position)
-            .into_iter()
-            .max_by(|&a, &b| numbers[usize::from(a)].total_cmp(&numbers[usize::from(b)]));
-        for (action, number) in numbers.iter().enumerate() {
-            let star = if best == Some(action as Action) { "*" } else { "" };
-            let text = if number.is_nan() { "-".to_owned() } else { format!("{number:.digits$}{star}") };
-            notes[action] = Note { text, mood: best.filter(|&best| best == action as Action).map(|_| true) };
+        let score = |action: &Action| numbers[usize::from(*action)];
+        let legal = rules::game::legal_actions(&self.game, position);
+        let best = legal.iter().copied().max_by(|a, b| score(a).total_cmp(&score(b)));
+        let text = |action: Action| match score(&action) {
+            number if number.is_nan() => "-".to_owned(),
+            // Without the sum, a hair below zero would be shown as -0.
+            number => format!("{:.digits$}{}", number + 0.0, if best == Some(action) { "*" } else { "" }),
+        };
+        let actions = 0..self.game.actions() as Action;
+        if board::has_large_cells(&self.game) {
+            let note = |action| Note { text: text(action), mood: (best == Some(action)).then_some(true) };
+            let notes: Vec<Note> = actions.map(note).collect();
+            return self.print(&board::draw(self.look, &self.game, position, None, Some(&notes)));
         }
-        self.print(&board::draw(self.look, &self.game, position, None, Some(&notes)))
+        let mut actions: Vec<Action> = actions.collect();
+        actions.sort_by(|a, b| score(b).total_cmp(&score(a)));
+        let line = |&action: &Action| {
+            let mark = if legal.contains(&action) { "" } else { "  may not be played" };
+            format!("{:>4}  {}{mark}", self.game.write_action(action), text(action))
+        };
+        self.print(&actions.iter().take(MOST_SHOWN).map(line).collect::<Vec<_>>())
     }
 
     /// What every move leads to with best play.
     fn verdicts(&self, position: &G::Position) -> Result<()> {
         let Some((table, node)) = self.table.as_ref().and_then(|table| Some((table, table.find(position)?))) else {
-            return Ok(talk::data(format!("nothing exact is known about {} here", G::TITLE))?);
+            return Ok(talk::data(format!("nothing exact is known about {} here", self.game.title()))?);
         };
+        if !board::has_large_cells(&self.game) {
+            let line = |edge: &Edge| format!("{:>4}  {}", self.game.write_action(edge.action), edge.score.wdl);
+            talk::data("\nWhat each of your moves leads to when both play best")?;
+            return self.print(&table.edges(node).iter().map(line).collect::<Vec<_>>());
+        }
         let mut notes = vec![Note::default(); self.game.cells()];
         for edge in table.edges(node) {
             let mood = match edge.score.wdl {
@@ -365,7 +394,7 @@ impl<G: Known> Sitting<G> {
     /// A best move and why.
     fn hint(&self, position: &G::Position) -> String {
         let Some((table, node)) = self.table.as_ref().and_then(|table| Some((table, table.find(position)?))) else {
-            return format!("nothing exact is known about {} here", G::TITLE);
+            return format!("nothing exact is known about {} here", self.game.title());
         };
         let best = table.edges(node).iter().max_by_key(|edge| edge.score).expect("an ongoing game has moves");
         let Score { wdl, plies } = best.score;

@@ -213,3 +213,47 @@ fn an_untrained_network_shows_itself_as_the_network_alone() {
     assert!(out.contains("the network alone: no search") && out.contains("100 games"), "{out}");
     assert!(bench.ok("audit run").contains("no search"));
 }
+
+#[test]
+fn every_game_can_be_played_and_a_bad_board_is_refused() {
+    let bench = Bench::new();
+    for (game, first, second) in
+        [("connect4", "4", "4"), ("gomoku", "h8", "H8"), ("mnk:5,5,4", "c3", "c3"), ("gomoku:15:renju", "a1", "o16")]
+    {
+        let input = format!("{first}\n{second}\nx9\nq\n");
+        let said = bench.run_with(&format!("play {game} --against mcts:20 --seat first --ascii"), input);
+        assert_eq!(said.code, Some(0), "{game}: {said:?}");
+        assert!(
+            said.out.contains("O plays ") && said.out.contains("(O)") && said.out.contains(" X "),
+            "{game}: {said:?}"
+        );
+    }
+    for bad in [
+        "gomoku:4",
+        "gomoku:23",
+        "gomoku:15:magic",
+        "gomoku:15:renju:x",
+        "mnk:3,3",
+        "mnk:3,3,4",
+        "mnk:0,3,3",
+        "mnk:3,3,3:up",
+        "gomoku:x",
+    ] {
+        bench.refused(&format!("play {bad}"));
+    }
+    assert!(bench.refused("play connect4 --against perfect").contains("no perfect player of Connect Four"));
+    assert!(bench.refused("play connect4 --against shipped").contains("no agent for Connect Four"));
+    assert!(bench.refused("train connect4").contains("no method has been tried on Connect Four"));
+    assert!(bench.refused("audit random --game connect4").contains("too large"));
+}
+
+#[test]
+fn an_agent_of_values_shows_values_and_can_look_further_ahead() {
+    let bench = Bench::new();
+    bench.ok("train tictactoe --method value_minimax --games 200 --seed 1 --out run");
+    let out = talk(&bench, "--against run --seat first --depth 9", &["p", "q"], 0);
+    assert!(out.contains("the value of each move, from -1 to 1"), "{out}");
+    assert!(bench.ok("audit run --depth 9").contains("UNBEATABLE (proved"), "nine moves ahead is the whole game");
+    assert!(bench.refused("audit run --depth 0").contains("depth = 0 is impossible"));
+    assert!(bench.refused("audit shipped --depth 2").contains("has no depth"));
+}
