@@ -5,7 +5,7 @@ use rules::{Outcome, Seat};
 use crate::learner::{Diverged, Metric, RestoreError, Row, State};
 
 /// Games in a line of metrics.
-pub const WINDOW: u64 = 1_000;
+pub const WINDOW: u64 = 5_000;
 
 /// Counts of outcomes, and the squared differences between targets and values.
 #[derive(Clone, Debug, Default, PartialEq)]
