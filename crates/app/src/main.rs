@@ -6,6 +6,7 @@
 mod agent_file;
 mod board;
 mod commands;
+mod curve;
 mod exit;
 mod files;
 mod progress;
@@ -16,6 +17,7 @@ mod run;
 mod saved;
 mod settings;
 mod stop;
+mod svg;
 mod talk;
 mod training;
 
@@ -25,7 +27,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{audit, list, play, resume, signature, train};
+use crate::commands::{audit, compare, list, play, resume, signature, train};
 use crate::registry::DEFAULT_GAME;
 use crate::talk::{Look, paint};
 
@@ -60,6 +62,7 @@ enum Command {
     Train(train::Args),
     Resume(resume::Args),
     Audit(audit::Args),
+    Compare(compare::Args),
     Play(play::Args),
     List(list::Args),
     Signature(signature::Args),
@@ -117,6 +120,7 @@ fn run(cli: Cli) -> Result<()> {
         Some(Command::Train(args)) => train::run(&args, look),
         Some(Command::Resume(args)) => resume::run(&args, look),
         Some(Command::Audit(args)) => audit::run(&args, look),
+        Some(Command::Compare(args)) => compare::run(&args, look),
         Some(Command::Play(args)) => play::run(&args, look),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Signature(_)) => signature::run(),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use methods::learner::{Agent, Learner};
+use methods::learner::{Agent, Control, Learner, Row, Watch};
 use methods::monte_carlo::MonteCarlo;
 use methods::outcome::Outcome;
 use methods::q_learning::QLearning;
@@ -25,6 +25,7 @@ use search::mcts::Mcts;
 use search::minimax::MinimaxPlayer;
 
 use crate::agent_file::{AgentFile, Origin};
+use crate::curve::Observer;
 use crate::progress::thousands;
 use crate::run::{self, Plan, Run};
 use crate::settings::{self, Change, Field, Settings};
@@ -194,6 +195,19 @@ pub(crate) trait Method<G: Known> {
     /// Continues a run.
     fn resume(&self, game: &G, run: &Run, plan: &Plan, config: toml::Value, course: Course) -> Result<()>;
 
+    /// The seats that are trained with these settings.
+    fn seats(&self, game: &G, preset: Option<&str>, changes: &[Change]) -> Result<Vec<Seat>>;
+
+    /// Trains without files; the observer looks on and may stop it.
+    fn observe(
+        &self,
+        game: &G,
+        preset: Option<&str>,
+        changes: &[Change],
+        seed: u64,
+        observer: &mut dyn Observer<G>,
+    ) -> Result<()>;
+
     /// Everything that a training says and learns, as bytes.
     fn trace(&self, game: &G, preset: &str, changes: &[Change], seed: u64) -> Result<Vec<u8>>;
 
@@ -257,6 +271,35 @@ impl<G: Known, L: Learner<G>> Method<G> for Of<L> {
     fn trace(&self, game: &G, preset: &str, changes: &[Change], seed: u64) -> Result<Vec<u8>> {
         let settings: Settings<L::Config> = settings::choose(L::presets(game), Some(preset), changes)?;
         training::trace::<G, L>(game, &settings.config, seed)
+    }
+
+    fn seats(&self, game: &G, preset: Option<&str>, changes: &[Change]) -> Result<Vec<Seat>> {
+        let settings: Settings<L::Config> = settings::choose(L::presets(game), preset, changes)?;
+        L::new(game, &settings.config, 0)?;
+        Ok(L::seats(&settings.config))
+    }
+
+    fn observe(
+        &self,
+        game: &G,
+        preset: Option<&str>,
+        changes: &[Change],
+        seed: u64,
+        observer: &mut dyn Observer<G>,
+    ) -> Result<()> {
+        struct Seen<'a, G: Game>(&'a mut dyn Observer<G>);
+
+        impl<G: Game, L: Learner<G>> Watch<L> for Seen<'_, G> {
+            fn row(&mut self, _row: &Row) {}
+
+            fn pause(&mut self, learner: &L) -> Control {
+                self.0.pause(learner.games(), learner.planned(), &|| Box::new(learner.agent()))
+            }
+        }
+
+        let settings: Settings<L::Config> = settings::choose(L::presets(game), preset, changes)?;
+        L::new(game, &settings.config, seed)?.train(&mut Seen(observer))?;
+        Ok(())
     }
 
     fn load(&self, game: &G, source: &str, file: &AgentFile) -> Result<Box<dyn Agent<G>>> {

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod audit;
+pub(crate) mod compare;
 pub(crate) mod list;
 pub(crate) mod play;
 pub(crate) mod resume;
