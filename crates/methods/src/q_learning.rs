@@ -19,9 +19,7 @@
 //! they learn the value of the moves that *were made*, random ones included (on-policy), while the maximum asks for
 //! the best reply whatever was played (off-policy), so with a table Q converges to the minimax values although half of
 //! the moves are random. And no model is needed: Q compares actions, so choosing does not look at the positions that
-//! they lead to. For that, each position has to be learned once for each way to leave it.
-//!
-//! Figures: docs/methods/q_learning.md.
+//! they lead to. For that, each position has to be learned once for each way to leave it (docs/methods/q_learning.md).
 
 use net::file::Tensor;
 use net::value_net::{Term, ValueNet};
@@ -51,7 +49,7 @@ pub struct Config {
     pub gamma: f32,
     /// The greatest number of random moves with which a game begins; the number itself is drawn for each game.
     pub openings: usize,
-    /// The network; its inputs are the board and, for each action, 1 if it is the one that is valued.
+    /// The network; its inputs are the board, and 1 for the action that is valued.
     pub network: Network,
 }
 
@@ -131,11 +129,6 @@ struct QNetwork {
 }
 
 impl QNetwork {
-    fn new<G: Game>(game: &G, network: &Network, seed: u64) -> QNetwork {
-        let net = network.build(game.cells(), game.actions(), &mut Rng::new(seed, 0));
-        QNetwork { inputs: network.inputs, net, terms: Vec::new(), extras: Vec::new() }
-    }
-
     fn see<G: Game>(&mut self, game: &G, at: &At<'_, G>) {
         let (inputs, cells, viewer) = (self.inputs, game.cells(), game.to_move(at.position));
         self.terms.clear();
@@ -179,8 +172,8 @@ pub struct QLearning<G: Game> {
     tally: Tally,
 }
 
-/// The lists that a game fills again and again.
-#[derive(Default)]
+/// Filled again and again.
+#[derive(Clone, Debug, Default)]
 struct Lists {
     stones: Vec<Stone>,
     actions: Vec<Action>,
@@ -265,7 +258,8 @@ impl<G: Game> Learner<G> for QLearning<G> {
 
     fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {
         learner::Config::check(config)?;
-        let values = QNetwork::new(game, &config.network, seed);
+        let net = config.network.build(game.cells(), game.actions(), &mut Rng::new(seed, 0));
+        let values = QNetwork { inputs: config.network.inputs, net, terms: Vec::new(), extras: Vec::new() };
         Ok(QLearning { game: game.clone(), config: config.clone(), seed, games: 0, values, tally: Tally::default() })
     }
 
@@ -318,7 +312,7 @@ impl<G: Game> Learner<G> for QLearning<G> {
             values: self.values.clone(),
             epsilon: 0.0,
             stochastic: self.config.epsilon.end,
-            lists: (Vec::new(), Vec::new(), Vec::new()),
+            lists: Lists::default(),
             game: std::marker::PhantomData,
         }
     }
@@ -342,14 +336,13 @@ pub struct QPlayer<G: Game> {
     epsilon: f32,
     /// That of the player that [`Agent::stochastic`] makes.
     stochastic: f32,
-    /// Stones, actions, scores.
-    lists: (Vec<Stone>, Vec<Action>, Vec<f32>),
+    lists: Lists,
     game: std::marker::PhantomData<fn(&G)>,
 }
 
 impl<G: Game> QPlayer<G> {
     fn judge(&mut self, game: &G, position: &G::Position) -> (&[Action], &[f32]) {
-        let (stones, actions, scores) = &mut self.lists;
+        let Lists { stones, actions, scores } = &mut self.lists;
         stones_of(game, position, stones);
         judge(game, &mut self.values, &At { position, stones }, actions, scores);
         (actions, scores)
@@ -373,7 +366,7 @@ impl<G: Game> Player<G> for QPlayer<G> {
 }
 
 impl<G: Game> Evaluator<G> for QPlayer<G> {
-    /// The value is that of the best action; the method has no policy, so every legal action is as likely.
+    /// The method has no policy, so every legal action is as likely.
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
         out.policies.clear();
         out.policies.resize(positions.len() * game.actions(), 0.0);
@@ -389,8 +382,7 @@ impl<G: Game> Evaluator<G> for QPlayer<G> {
 
 impl<G: Game> Agent<G> for QPlayer<G> {
     fn opinion(&mut self, game: &G, position: &G::Position) -> Opinion {
-        // Q has a value for illegal actions too, though nothing ever taught it.
-        let (stones, actions, scores) = &mut self.lists;
+        let Lists { stones, actions, scores } = &mut self.lists;
         stones_of(game, position, stones);
         actions.clear();
         scores.clear();

@@ -90,7 +90,7 @@ fn article() -> Config {
 /// Ours. What each change is worth: results/2026-11-30-value-methods.
 fn strong() -> Config {
     Config {
-        games: 120_000,
+        games: 300_000,
         epsilon: Linear::constant(0.2),
         rate: Linear { start: 0.05, end: 0.005 },
         openings: 7,

@@ -25,15 +25,16 @@
 //! Figures: docs/methods/value_minimax.md.
 
 use net::file::Tensor;
-use rules::{Action, Choice, Evaluations, Evaluator, Game, NotExact, Player, Rng, Seat};
+use rules::{Action, Choice, Evaluations, Evaluator, Game, NotExact, Player, Rng};
 use schemars::JsonSchema;
 use search::Minimax;
 use search::minimax::Found;
 use serde::{Deserialize, Serialize};
 
-use crate::kit::after_states::{self, AfterStatePlayer, Behaviour, Episode, Move, NetworkValues, Values, reward, sign};
-use crate::kit::best_response::BestResponse;
+use crate::kit::after_states::{self, Behaviour, Episode, NetworkValues, Values, reward, sign};
+use crate::kit::best_response::Adversary;
 use crate::kit::choose::{argmax, epsilon_greedy_choices};
+use crate::kit::replay::Replay;
 use crate::kit::schedule::Linear;
 use crate::kit::tally::Tally;
 use crate::kit::value_network::{Function, Init, Inputs, Network, Stone, stones_of};
@@ -56,9 +57,9 @@ pub struct Config {
     /// Whether a position learns only from games that went on without a random move from it.
     pub off_policy: bool,
     /// Learning again from games gone by.
-    pub replay: Replay,
+    pub replay: ReplaySettings,
     /// Games against the best response to a frozen copy.
-    pub adversary: Adversary,
+    pub adversary: AdversarySettings,
     /// How many plies the agent looks ahead when it plays, 1 to 64.
     pub depth: usize,
     /// The network.
@@ -68,7 +69,7 @@ pub struct Config {
 /// Learning again from games gone by.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Replay {
+pub struct ReplaySettings {
     /// How many of the last games are kept, at most 100,000.
     pub games: usize,
     /// How many of them, drawn with the same probability each, are learned from again after each game.
@@ -78,7 +79,7 @@ pub struct Replay {
 /// Games against the exact best response to a frozen copy of the learner's greedy play.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Adversary {
+pub struct AdversarySettings {
     /// The share of such games, in [0, 1]; above 0 only on boards of at most 12 cells.
     pub share: f32,
     /// After how many games a new copy is frozen, at least 1.
@@ -111,8 +112,8 @@ fn article() -> Config {
         rate: Linear::constant(0.01),
         openings: 0,
         off_policy: false,
-        replay: Replay { games: 0, again: 0 },
-        adversary: Adversary { share: 0.0, refresh: 1_000 },
+        replay: ReplaySettings { games: 0, again: 0 },
+        adversary: AdversarySettings { share: 0.0, refresh: 1_000 },
         depth: 1,
         network: Network {
             inputs: Inputs::Relative,
@@ -127,7 +128,7 @@ fn article() -> Config {
 /// Ours. What each change is worth: results/2026-11-30-value-methods.
 fn strong() -> Config {
     Config {
-        games: 150_000,
+        games: 300_000,
         epsilon: Linear::constant(0.2),
         rate: Linear { start: 0.05, end: 0.005 },
         openings: 7,
@@ -146,11 +147,8 @@ pub struct ValueMinimax<G: Game> {
     games: u64,
     values: NetworkValues,
     tally: Tally,
-    /// The last games, a ring.
-    kept: Vec<Vec<Move>>,
-    /// The copy that adversaries know, and the best responses to it when it sits first and second.
-    frozen: NetworkValues,
-    responses: Option<[BestResponse<G>; 2]>,
+    kept: Replay,
+    adversary: Adversary<G>,
 }
 
 /// The positions before each move of a finished game, from the last to the first, learn its outcome.
@@ -182,46 +180,21 @@ impl<G: Game> ValueMinimax<G> {
         let rate = config.rate.at(number, config.games);
         let behaviour = Behaviour { epsilon, openings: config.openings, exact_finals: true };
         if config.adversary.share > 0.0 && rng.chance(config.adversary.share) {
-            let seat = Seat::at_ply(rng.below(2));
-            let responses = self.responses.get_or_insert_with(|| best_responses(game, &self.frozen));
-            // The copy's replies are known for every position that it lets arise; elsewhere the learner moves itself.
-            let response = &responses[seat.index()];
-            episode.begin(game, 0, &mut rng);
-            while !episode.outcome().is_over() {
-                let reply = (game.to_move(episode.position()) != seat).then(|| response.choose(episode.position()));
-                let (action, explored) = match reply.flatten() {
-                    Some(action) => (action, false),
-                    None => episode.choose(game, &mut self.values, behaviour, &mut rng),
-                };
-                episode.play(game, action, explored);
-            }
+            self.adversary.play(game, episode, &mut self.values, behaviour, &mut rng);
         } else {
             episode.play_out(game, &mut self.values, behaviour, &mut rng);
         }
         learn(game, config, &mut self.values, episode, rate, &mut self.tally);
 
-        if config.replay.games > 0 {
-            let slot = ((number - 1) % config.replay.games as u64) as usize;
-            if slot == self.kept.len() {
-                self.kept.push(Vec::new());
-            }
-            episode.save(&mut self.kept[slot]);
-            for _ in 0..config.replay.again {
-                again.load(game, &self.kept[rng.below(self.kept.len())]);
-                learn(game, config, &mut self.values, again, rate, &mut self.tally);
-            }
+        self.kept.keep(episode, number);
+        for _ in 0..config.replay.again {
+            again.load(game, self.kept.draw(&mut rng));
+            learn(game, config, &mut self.values, again, rate, &mut self.tally);
         }
         if config.adversary.share > 0.0 && number.is_multiple_of(config.adversary.refresh) {
-            self.frozen = self.values.clone();
-            self.responses = None;
+            self.adversary = Adversary::of(&self.values);
         }
     }
-}
-
-/// The best responses to the greedy player of these values, when it sits first and when it sits second.
-fn best_responses<G: Game>(game: &G, values: &NetworkValues) -> [BestResponse<G>; 2] {
-    let mut player = AfterStatePlayer::new("frozen", values.clone(), true, 0.0);
-    Seat::BOTH.map(|seat| BestResponse::new(game, seat, &mut |position| player.greedy(game, position)))
 }
 
 impl<G: Game> Learner<G> for ValueMinimax<G> {
@@ -248,49 +221,27 @@ impl<G: Game> Learner<G> for ValueMinimax<G> {
             config: config.clone(),
             seed,
             games: 0,
-            frozen: values.clone(),
+            adversary: Adversary::of(&values),
             values,
             tally: Tally::default(),
-            kept: Vec::new(),
-            responses: None,
+            kept: Replay::new(config.replay.games),
         })
     }
 
     fn restore(game: &G, config: &Config, seed: u64, state: &State) -> Result<Self, RestoreError> {
         let mut learner = Self::new(game, config, seed)?;
         learner.values.set_tensors("value.", &state.tensors)?;
-        learner.frozen.set_tensors("frozen.", &state.tensors)?;
+        learner.adversary = Adversary::restore(&learner.values, &state.tensors)?;
         learner.tally = Tally::restore(state)?;
         learner.games = state.games;
-        let kept = learner.games.min(config.replay.games as u64) as usize;
-        let games = net::file::take(&state.tensors, "kept", &[kept, game.cells() + 1])?;
-        for row in games.chunks_exact(game.cells() + 1) {
-            let length = row[0].clamp(0.0, game.cells() as f32) as usize;
-            let moves =
-                row[1..=length].iter().map(|&x| Move { action: x as Action / 2, explored: x as Action % 2 == 1 });
-            let moves: Vec<Move> = moves.collect();
-            let actions: Vec<Action> = moves.iter().map(|m| m.action).collect();
-            let ended = rules::game::replay(game, &actions).is_ok_and(|end| game.outcome(&end).is_over());
-            if !ended {
-                return Err(RestoreError::Missing("a whole game in 'kept'".to_owned()));
-            }
-            learner.kept.push(moves);
-        }
+        learner.kept = Replay::restore(game, config.replay.games, state.games, &state.tensors)?;
         Ok(learner)
     }
 
     fn save(&self) -> State {
-        let width = self.game.cells() + 1;
-        let mut kept = Vec::with_capacity(self.kept.len() * width);
-        for moves in &self.kept {
-            // A row for each game: its length, its actions (doubled, odd if at random), zeros.
-            kept.push(moves.len() as f32);
-            kept.extend(moves.iter().map(|m| f32::from(2 * m.action + u16::from(m.explored))));
-            kept.resize(kept.len().next_multiple_of(width), 0.0);
-        }
         let mut tensors = self.values.tensors("value.");
-        tensors.extend(self.frozen.tensors("frozen."));
-        tensors.push(Tensor::new("kept", &[self.kept.len(), width], kept));
+        tensors.extend(self.adversary.tensors());
+        tensors.push(self.kept.tensor(&self.game));
         State { games: self.games, counters: self.tally.counters(), tensors }
     }
 
@@ -366,7 +317,6 @@ impl<G: Game> MinimaxAgent<G> {
             let found = self.look_ahead(game, position, self.depth);
             return (found.best[0], found.score.value());
         }
-        // The learner's own way to choose, which does not round to equal values where the tangent is flat.
         let actions = rules::game::legal_actions(game, position);
         let mut scores = Vec::with_capacity(actions.len());
         stones_of(game, position, &mut self.stones);
@@ -421,7 +371,6 @@ impl<G: Game> Player<G> for MinimaxAgent<G> {
 }
 
 impl<G: Game> Evaluator<G> for MinimaxAgent<G> {
-    /// The value is that of the best action; the method has no policy, so every legal action is as likely.
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
         out.policies.clear();
         out.policies.resize(positions.len() * game.actions(), 0.0);
@@ -452,9 +401,10 @@ impl<G: Game> Agent<G> for MinimaxAgent<G> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::after_states::TableValues;
+    use crate::kit::after_states::{Move, TableValues};
     use crate::kit::testing::{self, Reference};
     use crate::learner::Unwatched;
+    use rules::Seat;
     use rules::tictactoe::TicTacToe;
 
     #[test]
@@ -522,8 +472,8 @@ mod tests {
     fn a_run_that_is_stopped_and_resumed_is_the_same_run() {
         let games = 1_300;
         testing::assert_resumes::<ValueMinimax<TicTacToe>>(&Config { games, ..article() }, 600);
-        let replay = Replay { games: 300, again: 2 };
-        let adversary = Adversary { share: 0.3, refresh: 250 };
+        let replay = ReplaySettings { games: 300, again: 2 };
+        let adversary = AdversarySettings { share: 0.3, refresh: 250 };
         let everything = Config { games, replay, adversary, ..strong() };
         testing::assert_resumes::<ValueMinimax<TicTacToe>>(&everything, 1_000);
     }
@@ -534,8 +484,11 @@ mod tests {
         testing::assert_config_is_strict::<ValueMinimax<TicTacToe>>(&Config { rate, ..article() });
         let field = |config: &Config| learner::Config::check(config).unwrap_err().field;
         assert_eq!(field(&Config { depth: 0, ..article() }), "depth");
-        assert_eq!(field(&Config { replay: Replay { games: 0, again: 1 }, ..article() }), "replay.again");
-        assert_eq!(field(&Config { adversary: Adversary { share: 1.5, refresh: 1 }, ..article() }), "adversary.share");
+        assert_eq!(field(&Config { replay: ReplaySettings { games: 0, again: 1 }, ..article() }), "replay.again");
+        assert_eq!(
+            field(&Config { adversary: AdversarySettings { share: 1.5, refresh: 1 }, ..article() }),
+            "adversary.share"
+        );
         let network = Network { output: Function::Identity, ..article().network };
         let rate = Linear::constant(10.0);
         testing::assert_divergence_is_noticed::<ValueMinimax<TicTacToe>>(&Config { rate, network, ..article() });

@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use rules::{Action, Game, Outcome, Seat};
+use net::file::Tensor;
+use rules::{Action, Game, Outcome, Rng, Seat};
+
+use crate::kit::after_states::{AfterStatePlayer, Behaviour, Episode, NetworkValues};
+use crate::learner::RestoreError;
 
 /// For every position that can arise against a deterministic player in one seat: the move that is best against it.
 /// Found by playing the game out, so only for games that can be.
@@ -29,6 +33,64 @@ impl<G: Game> BestResponse<G> {
     /// What the response achieves: +1, 0 or -1.
     pub fn value(&self) -> f32 {
         self.value
+    }
+}
+
+/// The opponent that finds every hole: plays the best response to the greedy play of a frozen copy of the learner.
+#[derive(Clone, Debug)]
+pub struct Adversary<G: Game> {
+    frozen: NetworkValues,
+    /// Against the copy in the first and in the second seat; computed when first needed.
+    responses: Option<[BestResponse<G>; 2]>,
+}
+
+impl<G: Game> Adversary<G> {
+    /// Against a copy of these values.
+    pub fn of(values: &NetworkValues) -> Adversary<G> {
+        Adversary { frozen: values.clone(), responses: None }
+    }
+
+    /// Plays a game against the learner, who sits in a seat drawn by chance and moves epsilon-greedily. Where the
+    /// learner's present play has led to what the copy would not have, the adversary moves as the learner does.
+    pub fn play(
+        &mut self,
+        game: &G,
+        episode: &mut Episode<G>,
+        values: &mut NetworkValues,
+        behaviour: Behaviour,
+        rng: &mut Rng,
+    ) {
+        let frozen = &self.frozen;
+        let responses = self.responses.get_or_insert_with(|| {
+            let mut player = AfterStatePlayer::new("frozen", frozen.clone(), true, 0.0);
+            Seat::BOTH.map(|seat| BestResponse::new(game, seat, &mut |position| player.greedy(game, position)))
+        });
+        let seat = Seat::at_ply(rng.below(2));
+        episode.begin(game, 0, rng);
+        while !episode.outcome().is_over() {
+            let own_move = game.to_move(episode.position()) == seat;
+            let reply = if own_move { None } else { responses[seat.index()].choose(episode.position()) };
+            let (action, explored) = match reply {
+                Some(action) => (action, false),
+                None => episode.choose(game, values, behaviour, rng),
+            };
+            episode.play(game, action, explored);
+        }
+    }
+
+    /// The copy's weights.
+    pub fn tensors(&self) -> Vec<Tensor> {
+        self.frozen.tensors("frozen.")
+    }
+
+    /// With the weights that [`Adversary::tensors`] gave; `like` has the same shape.
+    ///
+    /// # Errors
+    /// If they are another network's, or damaged.
+    pub fn restore(like: &NetworkValues, tensors: &[Tensor]) -> Result<Adversary<G>, RestoreError> {
+        let mut adversary = Adversary::of(like);
+        adversary.frozen.set_tensors("frozen.", tensors)?;
+        Ok(adversary)
     }
 }
 
