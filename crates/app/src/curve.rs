@@ -79,7 +79,7 @@ pub(crate) struct Job {
 /// Runs the jobs on so many threads; the curves stand in the order of the jobs. `done` is called after each moment.
 pub(crate) fn run<G: Known>(game: &G, jobs: &[Job], threads: usize, done: &(dyn Fn() + Sync)) -> Result<Vec<Curve>> {
     let Some(table) = game.table() else {
-        bail!("{} is too large for a table of all its positions", G::TITLE);
+        bail!("{} is too large for a table of all its positions", game.title());
     };
     let saving = Saving::begin();
     let next = AtomicUsize::new(0);

@@ -95,7 +95,7 @@ impl WithGame for Compare<'_> {
         let curves = curve::run(&game, &jobs, threads, &|| bar.inc(1))?;
         bar.finish_and_clear();
 
-        let report = Report::new(G::TITLE, args, curves);
+        let report = Report::new(game.title(), args, curves);
         let write = |name: &str, bytes: &[u8]| files::write(&args.out.join(name), bytes);
         let json = serde_json::to_string(&report)?;
         write("compare.json", json.as_bytes())?;
@@ -139,7 +139,7 @@ fn jobs<G: Known>(game: &G, args: &Args) -> Result<Vec<Job>> {
 /// Everything that was measured, and what it comes to.
 #[derive(Serialize)]
 struct Report {
-    game: &'static str,
+    game: String,
     budget: String,
     /// Whether the same command gives the same curves, seconds aside.
     reproducible: bool,
@@ -206,7 +206,7 @@ fn count(x: f64) -> String {
 }
 
 impl Report {
-    fn new(game: &'static str, args: &Args, curves: Vec<Curve>) -> Report {
+    fn new(game: String, args: &Args, curves: Vec<Curve>) -> Report {
         let budget = match (args.games, args.seconds) {
             (Some(games), _) => format!("{} games each", thousands(games)),
             (None, Some(seconds)) => format!("{seconds} s of processor time each"),
@@ -318,7 +318,7 @@ impl Report {
                 plot(&Axes { title, x: "seconds of processor time", y, log }, &self.series(|p| p.seconds, measure));
             [by_games, by_time]
         });
-        Page { game: self.game, budget: &self.budget, rows: self.rows(), plots: plots.collect() }
+        Page { game: &self.game, budget: &self.budget, rows: self.rows(), plots: plots.collect() }
     }
 
     /// One line for each method: medians over seeds, moment by moment, with the middle 80 % as a band.
@@ -411,7 +411,8 @@ mod tests {
     fn the_report_counts_seeds_and_shows_each_method_once_in_every_plot() {
         let curves = vec![curve(1, &[[1, 4], [0, 0]]), curve(2, &[[1, 4], [0, 2]])];
         let summaries: Vec<Summary> = groups(&curves).map(summary).collect();
-        let report = Report { game: "a game", budget: "200 games".to_owned(), reproducible: true, summaries, curves };
+        let report =
+            Report { game: "a game".to_owned(), budget: "200 games".to_owned(), reproducible: true, summaries, curves };
         let [only] = &report.summaries[..] else { panic!("one method") };
         assert_eq!((only.seeds, only.proved, only.games_until_proved.unwrap().median), (2, 1, 200.0));
         assert_eq!(report.csv().lines().count(), 5);
