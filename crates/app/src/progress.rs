@@ -8,7 +8,7 @@ use methods::learner::{Metric, Row};
 
 use crate::talk::{self, BAD, DIM, FIRST, GOOD, HEAD, Look, SECOND, paint};
 
-/// Time between two plain lines.
+/// Time without any line before a plain one.
 const PLAIN_EVERY: Duration = Duration::from_secs(2);
 
 /// About how many lines a whole training is shown in; a window is never split.
@@ -66,6 +66,7 @@ impl Progress {
         self.window.add(window);
         self.total.add(window);
         if games >= self.next_line || games >= self.planned {
+            self.told = Instant::now();
             let shown = std::mem::take(&mut self.window);
             self.bar.suspend(|| talk::say(shown.line(self.look, &thousands(games))));
             let step = (self.planned / LINES).max(1);

@@ -132,9 +132,9 @@ impl Report {
 
     /// What the player reaches in each seat.
     fn results<G: Game>(&self, game: &G) -> Vec<String> {
-        let groups = format!("{:28}{:>32}{:>16}{:>21}", "", "every line of play", "best response", "random opponent");
+        let groups = format!("{:29}{:>32}{:>16}{:>21}", "", "every line of play", "best response", "random opponent");
         let columns = format!(
-            "{:28}{:>8}{:>8}{:>8}{:>8}{:>7}{:>9}{:>7}{:>7}{:>7}",
+            "{:29}{:>8}{:>8}{:>8}{:>8}{:>7}{:>9}{:>7}{:>7}{:>7}",
             "", "lines", "won", "drawn", "lost", "value", "gives up", "win %", "draw %", "loss %"
         );
         let mut lines = vec![paint(HEAD, groups), paint(DIM, columns)];
@@ -144,7 +144,7 @@ impl Report {
                 let trained = self.trained.contains(&seat);
                 let mark = if trained { "" } else { " (not trained)" };
                 let name = format!("  {name} {}{mark}", game.seat_name(seat));
-                let line = format!("{name:28}{}", seat_cells(audit.seat(seat)));
+                let line = format!("{name:29}{}", seat_cells(audit.seat(seat)));
                 lines.push(if trained { line } else { paint(DIM, line) });
             }
         }
