@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use rules::Game;
 
 /// How the name of a file ends while it is being written. What a killed process leaves behind ends so too.
 const UNFINISHED: &str = ".tmp";
@@ -66,6 +67,11 @@ pub(crate) fn remove_unfinished(folder: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The game's name as a part of file names: some systems do not let them contain a colon.
+pub(crate) fn name_of<G: Game>(game: &G) -> String {
+    game.name().replace([':', ','], "-")
 }
 
 /// Reads a whole file.

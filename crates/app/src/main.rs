@@ -7,6 +7,7 @@ mod agent_file;
 mod board;
 mod commands;
 mod curve;
+mod engine;
 mod exit;
 mod files;
 mod progress;

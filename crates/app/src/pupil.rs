@@ -24,7 +24,8 @@ impl Pupil {
         let path = path.map_or_else(
             || {
                 let names = std::iter::once(String::new()).chain((2..).map(|n| format!("-{n}")));
-                let mut paths = names.map(|n| PathBuf::from(format!("{}-learned{n}.safetensors", game.name())));
+                let mut paths =
+                    names.map(|n| PathBuf::from(format!("{}-learned{n}.safetensors", files::name_of(game))));
                 paths.find(|path| !path.exists()).expect("some name is free")
             },
             Path::to_owned,

@@ -16,16 +16,17 @@ use net::file::Tensor;
 use oracle::table::{Perfect, Table};
 use rules::connect4::Connect4;
 use rules::grid::{Grid, Rule};
-use rules::notation::{NotationError, quote, read_number};
+use rules::notation::{quote, read_number};
 use rules::player::Random;
 use rules::tictactoe::TicTacToe;
 use rules::{Action, Game, Player, Seat};
 use search::greedy::Greedy;
-use search::mcts::Mcts;
+use search::mcts::{Mcts, Searched};
 use search::minimax::MinimaxPlayer;
 
 use crate::agent_file::{AgentFile, Origin};
 use crate::curve::Observer;
+use crate::engine::{Engine, EngineRule, Limits};
 use crate::progress::thousands;
 use crate::run::{self, Plan, Run};
 use crate::settings::{self, Change, Field, Settings};
@@ -53,6 +54,11 @@ pub(crate) trait Known: Game {
     /// The exact value of every position, for games that are small enough.
     fn table(&self) -> Option<Arc<Table<Self>>> {
         (self.cells() <= TABLE_CELLS).then(|| Arc::new(Table::new(self)))
+    }
+
+    /// What the protocol of Gomoku engines calls the rule, if it knows the game.
+    fn engine_rule(&self) -> Option<EngineRule> {
+        None
     }
 
     /// Whether the presets of the methods were tried on it.
@@ -95,34 +101,13 @@ impl Known for Grid {
         };
         format!("{length} {rule} on {columns} x {rows}{falling}")
     }
-}
 
-/// The board that a name such as `gomoku:9`, `gomoku:15:renju` or `mnk:5,5,4:gravity` stands for; `None` for others.
-fn grid(name: &str) -> Option<Result<Grid, NotationError>> {
-    let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
-    let wrong = |expected| Err(NotationError(format!("{} is no such board: write {expected}", quote(name))));
-    let fields: Vec<&str> = if rest.is_empty() { Vec::new() } else { rest.split(':').collect() };
-    match (kind, &fields[..]) {
-        ("gomoku", fields @ ([] | [_] | [_, _])) => {
-            let rule = match fields.get(1) {
-                None => Rule::Freestyle,
-                Some(&"standard") => Rule::Standard,
-                Some(&"renju") => Rule::Renju,
-                Some(_) => return Some(wrong("gomoku:SIZE:standard or gomoku:SIZE:renju")),
-            };
-            let size = fields.first().map_or(Ok(15), |size| read_number(size, 5, 22, "a size from 5 to 22"));
-            Some(size.and_then(|size| Grid::gomoku(size, rule)))
-        }
-        ("mnk", [sizes] | [sizes, "gravity"]) => {
-            let numbers = sizes.split(',').map(|number| read_number(number, 1, 22, "a number from 1 to 22"));
-            Some(numbers.collect::<Result<Vec<_>, _>>().and_then(|numbers| match numbers[..] {
-                [columns, rows, length] => Grid::mnk(columns, rows, length, fields.len() == 2),
-                _ => wrong("mnk:COLUMNS,ROWS,LENGTH or mnk:COLUMNS,ROWS,LENGTH:gravity"),
-            }))
-        }
-        ("gomoku", _) => Some(wrong("gomoku:SIZE or gomoku:SIZE:RULE")),
-        ("mnk", _) => Some(wrong("mnk:COLUMNS,ROWS,LENGTH or mnk:COLUMNS,ROWS,LENGTH:gravity")),
-        _ => None,
+    fn engine_rule(&self) -> Option<EngineRule> {
+        (self.length() == 5 && !self.gravity()).then(|| match self.rule() {
+            Rule::Freestyle => EngineRule::Freestyle,
+            Rule::Standard => EngineRule::Standard,
+            Rule::Renju => EngineRule::Renju,
+        })
     }
 }
 
@@ -140,10 +125,8 @@ pub(crate) fn with_game<W: WithGame>(name: &str, work: W) -> Result<W::Output> {
     match name {
         "tictactoe" => work.run(TicTacToe),
         "connect4" => work.run(Connect4),
-        _ => match grid(name) {
-            Some(grid) => work.run(grid?),
-            None => Err(anyhow!("there is no game {}; there are: {}", quote(name), GAMES.join(", "))),
-        },
+        _ if ["gomoku", "mnk"].contains(&name.split(':').next().unwrap_or(name)) => work.run(name.parse::<Grid>()?),
+        _ => Err(anyhow!("there is no game {}; there are: {}", quote(name), GAMES.join(", "))),
     }
 }
 
@@ -364,11 +347,13 @@ impl<G: Game> Trained<G> {
 }
 
 /// Players that are not files, and what they are.
-pub(crate) const PLAYERS: [(&str, &str); 6] = [
+pub(crate) const PLAYERS: [(&str, &str); 8] = [
     (SHIPPED, "the agent that comes with tengen"),
+    ("AGENT@N", "any agent with N simulations of Monte Carlo tree search a move"),
     ("perfect", "any of the best moves, from the table of all positions"),
     ("minimax:D", "looks D moves ahead, with nothing to judge positions"),
     ("mcts:N", "Monte Carlo tree search, N random games a move"),
+    ("engine:COMMAND", "another program that speaks the Gomocup protocol"),
     ("greedy", "wins in one, else blocks a win in one, else plays any move"),
     ("random", "any legal move, each with the same probability"),
 ];
@@ -381,6 +366,9 @@ pub(crate) fn is_word(name: &str) -> bool {
 
 /// The name of the agent that comes with the program.
 pub(crate) const SHIPPED: &str = "shipped";
+
+/// The most simulations of a search: its tree then takes some gigabytes.
+const MOST_SIMULATIONS: usize = 10_000_000;
 
 /// A player by its name: one of [`PLAYERS`], a run's folder, or an agent's file.
 pub(crate) fn player<G: Known>(game: &G, name: &str) -> Result<Opponent<G>> {
@@ -403,14 +391,40 @@ pub(crate) fn player<G: Known>(game: &G, name: &str) -> Result<Opponent<G>> {
                 return other(Box::new(MinimaxPlayer::new(depth)));
             }
             if let Some(simulations) = name.strip_prefix("mcts:") {
-                let most = 1_000_000_000;
-                let simulations = read_number(simulations, 1, most, &format!("a number of games from 1 to {most}"))?;
-                return other(Box::new(Mcts::new(game, simulations as u32)));
+                return other(Box::new(Mcts::new(game, read_simulations(simulations)?)));
+            }
+            if let Some(command) = name.strip_prefix("engine:") {
+                return match game.engine_rule() {
+                    Some(rule) => other(Box::new(Engine::new(game, command, rule, Limits::default())?)),
+                    None => bail!("engines of the Gomocup protocol do not play {}", game.title()),
+                };
+            }
+            if let (agent, Some(simulations)) = split_search(name) {
+                let simulations = read_simulations(simulations)?;
+                return match player(game, agent)? {
+                    Opponent::Agent(trained) => {
+                        other(Box::new(Searched::new(game, agent, trained.agent, simulations, 1)))
+                    }
+                    Opponent::Other(_) => bail!("{}: only an agent can be given a search", quote(name)),
+                };
             }
             let path = agent_path(name)?;
             trained(game, &path.display().to_string(), AgentFile::read(&path)?)
         }
     }
+}
+
+/// The name of an agent without its search, and the number of simulations behind the `@` if there is one.
+pub(crate) fn split_search(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once('@') {
+        Some((agent, n)) if !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) => (agent, Some(n)),
+        _ => (name, None),
+    }
+}
+
+fn read_simulations(text: &str) -> Result<u32> {
+    let expected = format!("a number of simulations from 1 to {MOST_SIMULATIONS}");
+    Ok(read_number(text, 1, MOST_SIMULATIONS, &expected)? as u32)
 }
 
 /// The agent's file that is meant by its own name or by that of a run's folder.

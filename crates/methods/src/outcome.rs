@@ -357,10 +357,10 @@ impl<G: Game> Player<G> for OutcomeAgent<G> {
 }
 
 impl<G: Game> Evaluator<G> for OutcomeAgent<G> {
-    /// The method learns no values: they are all 0.
+    /// The method learns no values.
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
         let actions = game.actions();
-        out.values = vec![0.0; positions.len()];
+        out.values.clear();
         out.policies = vec![0.0; positions.len() * actions];
         for (position, row) in positions.iter().zip(out.policies.chunks_exact_mut(actions)) {
             let (legal, mut scores) = self.legal_outputs(position);

@@ -366,14 +366,12 @@ impl<G: Game> Player<G> for QPlayer<G> {
 }
 
 impl<G: Game> Evaluator<G> for QPlayer<G> {
-    /// The method has no policy, so every legal action is as likely.
+    /// The value is that of the best action; the method has no policy.
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
         out.policies.clear();
-        out.policies.resize(positions.len() * game.actions(), 0.0);
         out.values.clear();
-        for (row, position) in out.policies.chunks_exact_mut(game.actions()).zip(positions) {
-            let (actions, scores) = self.judge(game, position);
-            actions.iter().for_each(|&action| row[usize::from(action)] = 1.0 / actions.len() as f32);
+        for position in positions {
+            let (_, scores) = self.judge(game, position);
             let best = scores[argmax(scores)];
             out.values.push(self.values.net.value_of_score(best));
         }

@@ -371,13 +371,11 @@ impl<G: Game> Player<G> for MinimaxAgent<G> {
 }
 
 impl<G: Game> Evaluator<G> for MinimaxAgent<G> {
+    /// The value is that of the best action; the method has no policy.
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
         out.policies.clear();
-        out.policies.resize(positions.len() * game.actions(), 0.0);
         out.values.clear();
-        for (row, position) in out.policies.chunks_exact_mut(game.actions()).zip(positions) {
-            let actions = rules::game::legal_actions(game, position);
-            actions.iter().for_each(|&action| row[usize::from(action)] = 1.0 / actions.len() as f32);
+        for position in positions {
             out.values.push(self.best(game, position).1);
         }
     }

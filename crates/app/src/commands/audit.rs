@@ -51,6 +51,7 @@ pub(crate) fn game_of(player: &str, named: Option<&str>) -> Result<String> {
     if let Some(name) = named {
         return Ok(name.to_owned());
     }
+    let (player, _) = registry::split_search(player);
     if registry::is_word(player) {
         return Ok(DEFAULT_GAME.to_owned());
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use crate::files;
 use crate::registry::{self, DEFAULT_METHOD, Known, NewRun, WithGame};
 use crate::run::{self, RUNS};
 use crate::settings::Change;
@@ -116,7 +117,7 @@ impl WithGame for Train<'_> {
     fn run<G: Known>(self, game: G) -> Result<PathBuf> {
         let Args { method, preset, games, seed, out, set, course, .. } = self.args;
         let method = registry::method(&game, method)?;
-        let folder_of = |seed| PathBuf::from(RUNS).join(format!("{}-{}-{seed}", game.name(), method.name()));
+        let folder_of = |seed| PathBuf::from(RUNS).join(format!("{}-{}-{seed}", files::name_of(&game), method.name()));
         let seed = match (seed, out) {
             (Some(seed), _) => *seed,
             (None, Some(_)) => draw_seed()?,

@@ -414,16 +414,14 @@ impl<G: Game> Player<G> for AfterStatePlayer<G> {
 }
 
 impl<G: Game> Evaluator<G> for AfterStatePlayer<G> {
-    /// The value is that of the best after-state; these methods have no policy, so every legal action is as likely.
+    /// The value is that of the best after-state; these methods have no policy.
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
         out.policies.clear();
-        out.policies.resize(positions.len() * game.actions(), 0.0);
         out.values.clear();
-        for (row, position) in out.policies.chunks_exact_mut(game.actions()).zip(positions) {
+        for position in positions {
             self.judge(game, position);
             let best = self.scores[argmax(&self.scores)];
             out.values.push(self.values.value_of_score(best));
-            self.actions.iter().for_each(|&action| row[usize::from(action)] = 1.0 / self.actions.len() as f32);
         }
     }
 }
