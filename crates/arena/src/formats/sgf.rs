@@ -1,4 +1,4 @@
-//! SGF, the Smart Game Format, version FF[4], for Gomoku and Renju (GM[4]).
+//! SGF, the Smart Game Format (FF\[4\]), for Gomoku and Renju (GM\[4\]).
 //!
 //! Written points are two letters, column and row from the *top* left, as in Go and as most programs write them; a
 //! letter and a number from the bottom left (`h8`) is read as well. `RU` says `freestyle`, `standard` or `renju`, and
