@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{audit, compare, list, play, resume, signature, train};
+use crate::commands::{audit, compare, export, list, play, resume, signature, train};
 use crate::registry::DEFAULT_GAME;
 use crate::talk::{Look, paint};
 
@@ -64,6 +64,7 @@ enum Command {
     Resume(resume::Args),
     Audit(audit::Args),
     Compare(compare::Args),
+    Export(export::Args),
     Play(play::Args),
     List(list::Args),
     Signature(signature::Args),
@@ -122,6 +123,7 @@ fn run(cli: Cli) -> Result<()> {
         Some(Command::Resume(args)) => resume::run(&args, look),
         Some(Command::Audit(args)) => audit::run(&args, look),
         Some(Command::Compare(args)) => compare::run(&args, look),
+        Some(Command::Export(args)) => export::run(&args),
         Some(Command::Play(args)) => play::run(&args, look),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Signature(_)) => signature::run(),

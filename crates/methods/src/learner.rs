@@ -244,6 +244,11 @@ pub trait Agent<G: Game>: Player<G> + Evaluator<G> {
     /// The same network playing by chance: from its softmax policy, or epsilon-greedily; `None` if the method has no
     /// such way to play.
     fn stochastic(&self) -> Option<Box<dyn Player<G>>>;
+
+    /// The network as an ONNX file, for other programs to run; `None` if the method has no such form.
+    fn onnx(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// A network's numbers for the actions of one position.

@@ -380,6 +380,10 @@ impl<G: Game> Agent<G> for OutcomeAgent<G> {
     fn stochastic(&self) -> Option<Box<dyn Player<G>>> {
         Some(Box::new(OutcomeAgent { sampled: true, ..self.clone() }))
     }
+
+    fn onnx(&self) -> Option<Vec<u8>> {
+        Some(self.policy.net.onnx("policy"))
+    }
 }
 
 #[cfg(test)]

@@ -394,6 +394,10 @@ impl<G: Game> Agent<G> for MinimaxAgent<G> {
         (self.stochastic > 0.0)
             .then(|| Box::new(Self { epsilon: self.stochastic, ..self.clone() }) as Box<dyn Player<G>>)
     }
+
+    fn onnx(&self) -> Option<Vec<u8>> {
+        Some(self.values.onnx())
+    }
 }
 
 #[cfg(test)]

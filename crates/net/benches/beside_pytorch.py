@@ -88,7 +88,7 @@ def main():
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.4)
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     ours = subprocess.Popen([args.program, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -3,7 +3,8 @@
 //! Nets: A, 5 blocks x 64 on 3 x 6 x 7; B, 6 blocks x 64 on 4 x 15 x 15; C, dense 225-256-128-225 (and a value).
 //!
 //! `cargo bench -p net` prints a table. With the argument `serve` it reads lines `NET WORK BATCH THREADS SECONDS` (WORK is
-//! `inference` or `training`) and answers each with a rate, so that `beside_pytorch.py` can take turns with it.
+//! `inference` or `training`; BATCH may be `BATCH/NOMINAL`) and answers each with a rate, so that `beside_pytorch.py` can
+//! take turns with it.
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
@@ -77,8 +78,8 @@ fn rate(seconds: f64, threads: usize, mut work: impl FnMut() -> Result<(), NetEr
     times[times.len() / 2].recip()
 }
 
-/// Positions a second.
-fn measure(net: &str, work: &str, batch: usize, threads: usize, seconds: f64) -> f64 {
+/// Positions a second; `nominal` is the batch that kernels are chosen for.
+fn measure(net: &str, work: &str, batch: usize, nominal: usize, threads: usize, seconds: f64) -> f64 {
     let workers = Workers::new(threads).expect("threads start");
     let mut uniform = uniform();
     let mut adam = Optimiser::new(Rule::ADAM, 0.0, None);
@@ -112,7 +113,7 @@ fn measure(net: &str, work: &str, batch: usize, threads: usize, seconds: f64) ->
         let (legal, target): (Vec<u16>, _) = ((0..actions as u16).collect(), target(actions));
         match work {
             "inference" => {
-                let inference = net.inference(board, batch).expect("a board");
+                let inference = net.inference(board, nominal).expect("a board");
                 rate(seconds, threads, || inference.run(&inputs, &workers, &mut outputs))
             }
             _ => rate(seconds, threads, || {
@@ -133,7 +134,9 @@ fn main() {
             let words: Vec<&str> = line.split_whitespace().collect();
             let [net, work, batch, threads, seconds] = words[..] else { panic!("five words, not {line:?}") };
             let number = |word: &str| word.parse::<f64>().expect("a number");
-            let rate = measure(net, work, number(batch) as usize, number(threads) as usize, number(seconds));
+            let (batch, nominal) = batch.split_once('/').unwrap_or((batch, batch));
+            let whole = |word: &str| number(word) as usize;
+            let rate = measure(net, work, whole(batch), whole(nominal), whole(threads), number(seconds));
             println!("{rate}");
             std::io::stdout().flush().expect("someone listens");
         }
@@ -149,7 +152,7 @@ fn main() {
         ("C", "training", &[64]),
     ] {
         for &batch in batches {
-            println!("{net} {work} {batch}: {:.0} positions/s", measure(net, work, batch, 1, 1.0));
+            println!("{net} {work} {batch}: {:.0} positions/s", measure(net, work, batch, batch, 1, 1.0));
         }
     }
 }

@@ -6,6 +6,8 @@
 use std::path::Path;
 
 use net::file::{Tensor, write};
+use net::mlp::{Activation, Mlp};
+use net::value_net::{Term, ValueNet};
 use net::{Actions, Board, BoardNet, BoardSpec, DenseNet, DenseSpec, Outputs, Workers};
 
 /// Numbers in [0, 1) that are always the same.
@@ -25,13 +27,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut uniform = uniform();
     let workers = Workers::one();
     let batch = 7;
-    let save = |name: &str, inputs: Tensor, outputs: Outputs, weights: &[Tensor], onnx: &[u8]| {
+    let save = |name: &str, weights: &[Tensor], onnx: &[u8], cases: &[Tensor]| {
         std::fs::write(folder.join(format!("{name}.onnx")), onnx)?;
         std::fs::write(folder.join(format!("{name}.safetensors")), write("weights", weights))?;
+        std::fs::write(folder.join(format!("{name}.cases.safetensors")), write("cases", cases))
+    };
+    let tensors = |outputs: Outputs| {
         let actions = outputs.policy.len() / batch;
         let policy = Tensor::new("policy", &[batch, actions], outputs.policy);
-        let cases = write("cases", &[inputs, policy, Tensor::new("value", &[batch], outputs.value)]);
-        std::fs::write(folder.join(format!("{name}.cases.safetensors")), cases)
+        [policy, Tensor::new("value", &[batch], outputs.value)]
     };
     for (name, norm, actions, height, width) in [
         ("columns", true, Actions::Columns, 6, 7),
@@ -49,13 +53,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut outputs = Outputs::default();
         net.inference(board, batch)?.run(&planes, &workers, &mut outputs)?;
         let planes = Tensor::new("planes", &[batch, 3, height, width], planes);
-        save(name, planes, outputs, &net.tensors(), &net.onnx(board)?)?;
+        let [policy, value] = tensors(outputs);
+        save(name, &net.tensors(), &net.onnx(board)?, &[planes, policy, value])?;
     }
     let spec = DenseSpec { inputs: 42, hidden: vec![100, 50], actions: 7, encoding: 0 };
     let net = DenseNet::new(spec, &mut uniform)?;
     let inputs: Vec<f32> = (0..batch * 42).map(|_| uniform()).collect();
     let mut outputs = Outputs::default();
     net.inference().run(&inputs, &workers, &mut outputs)?;
-    save("dense", Tensor::new("inputs", &[batch, 42], inputs), outputs, &net.tensors(), &net.onnx())?;
+    let [policy, value] = tensors(outputs);
+    save("dense", &net.tensors(), &net.onnx(), &[Tensor::new("inputs", &[batch, 42], inputs), policy, value])?;
+
+    // The networks that learn one position at a time.
+    let inputs: Vec<f32> = (0..batch * 18).map(|_| uniform()).collect();
+    let given = Tensor::new("inputs", &[batch, 18], inputs.clone());
+    let activations = [Activation::Relu, Activation::Tanh, Activation::Identity];
+    let net = Mlp::new(&[18, 30, 20, 9], &activations, |_| uniform() - 0.5);
+    let mut pass = net.pass();
+    let outputs = inputs.chunks(18).flat_map(|row| net.forward(&mut pass, row).to_vec()).collect();
+    let policy = Tensor::new("policy", &[batch, 9], outputs);
+    save("perceptron", &net.tensors("layers."), &net.onnx("policy"), &[given.clone(), policy])?;
+    let mut net = ValueNet::new(&[18, 36, 1], &[Activation::Relu, Activation::Tanh], |_| uniform() - 0.5);
+    let terms = |row: &[f32]| row.iter().enumerate().map(|(input, &value)| Term { input, value }).collect::<Vec<_>>();
+    let outputs = inputs.chunks(18).map(|row| net.value(&terms(row))).collect();
+    let value = Tensor::new("value", &[batch, 1], outputs);
+    save("values", &net.tensors("layers."), &net.onnx(), &[given, value])?;
     Ok(())
 }

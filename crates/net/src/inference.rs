@@ -11,9 +11,10 @@ use crate::heads::{Board, HIDDEN, Heads, POOLED, Saved};
 use crate::kernels::direct::{self, Neighbours};
 use crate::kernels::gemm::{Left, Size, gemm};
 use crate::kernels::pointwise;
+use crate::kernels::tiles::{self, HalfScratch, HalfTrunk, Software};
 use crate::kernels::winograd::{self, Channels, Finish, Tiling, Workspace};
 use crate::math::Level;
-use crate::residual::{BoardSpec, EPSILON, Operation, Outputs, Unit};
+use crate::residual::{BoardSpec, EPSILON, Outputs, Unit};
 use crate::workers::Workers;
 
 /// Most positions that go through all layers together: enough to make use of each layer's weights while they are in
@@ -29,14 +30,33 @@ pub struct BoardInference {
     board: Board,
     planes: usize,
     channels: usize,
-    units: Vec<Folded>,
+    stem: Folded,
+    blocks: Blocks,
+    policy: Folded,
+    value: Folded,
     heads: Heads,
     /// The weights that the heads' ranges point into.
     weights: Vec<f32>,
     tiling: Tiling,
     neighbours: Neighbours,
-    winograd: bool,
     scratch: Mutex<Vec<Scratch>>,
+}
+
+/// How the blocks are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// In f32, by the convolution that suits batches of so many positions.
+    Single { nominal_batch: usize },
+    /// In bfloat16 on the processor's tiles, or on those in plain Rust.
+    Half { software: bool },
+}
+
+/// The blocks in the form that their way wants.
+#[derive(Debug)]
+enum Blocks {
+    Direct(Vec<Folded>),
+    Winograd(Vec<Folded>),
+    Half { trunk: HalfTrunk, software: bool },
 }
 
 /// A unit with its normalisation folded in.
@@ -72,6 +92,7 @@ pub(crate) fn fold(unit: &Unit, weights: &[f32], running: &[f32]) -> (Vec<f32>, 
 #[derive(Debug, Default)]
 struct Scratch {
     work: Workspace,
+    half: HalfScratch,
     patches: Vec<f32>,
     /// A block's input, what is between its units, and a feature map of the heads.
     trunk: Vec<f32>,
@@ -90,34 +111,49 @@ impl BoardInference {
         weights: &[f32],
         running: &[f32],
         board: Board,
-        nominal_batch: usize,
+        way: Way,
     ) -> BoardInference {
         let level = Level::best();
         let tiling = Tiling::new(board.height, board.width);
-        // Winograd's weights are four times as long and must come from memory for each batch, which few tiles cannot
-        // pay for. Measured: results/2026-11-30-networks.
-        let winograd = nominal_batch * tiling.tiles() >= 12;
-        let prepare = |unit: &Unit| {
-            let (mut folded, bias) = fold(unit, weights, running);
-            if unit.operation == Operation::Conv && winograd {
-                let mut u = vec![0.0; winograd::weights_len(unit.channels.input * unit.channels.output)];
-                winograd::transform_weights(level, &folded, &mut u);
-                folded = u;
+        let plain = |unit: &Unit| {
+            let (weights, bias) = fold(unit, weights, running);
+            Folded { channels: unit.channels, weights, bias, residual: unit.residual.is_some() }
+        };
+        let transformed = |unit: &Unit| {
+            let folded = plain(unit);
+            let mut u = vec![0.0; winograd::weights_len(unit.channels.input * unit.channels.output)];
+            winograd::transform_weights(level, &folded.weights, &mut u);
+            Folded { weights: u, ..folded }
+        };
+        let [stem, blocks @ .., policy, value] = units else {
+            unreachable!("a network has a first unit and two heads")
+        };
+        let blocks = match way {
+            // Winograd's weights are four times as long and must come from memory for each batch, which few tiles cannot
+            // pay for. Measured: results/2026-11-30-networks.
+            Way::Single { nominal_batch } if nominal_batch * tiling.tiles() >= 12 => {
+                Blocks::Winograd(blocks.iter().map(transformed).collect())
             }
-            let residual = unit.residual.is_some();
-            Folded { channels: unit.channels, weights: folded, bias, residual }
+            Way::Single { .. } => Blocks::Direct(blocks.iter().map(plain).collect()),
+            Way::Half { software } => {
+                let convolutions: Vec<_> = blocks.iter().map(|unit| fold(unit, weights, running)).collect();
+                let trunk = HalfTrunk::new(board.height, board.width, spec.channels, &convolutions);
+                Blocks::Half { trunk, software }
+            }
         };
         BoardInference {
             level,
             board,
             planes: spec.planes,
             channels: spec.channels,
-            units: units.iter().map(prepare).collect(),
+            stem: plain(stem),
+            blocks,
+            policy: plain(policy),
+            value: plain(value),
             heads: heads.clone(),
             weights: weights.to_vec(),
             tiling,
             neighbours: Neighbours::new(board.height, board.width),
-            winograd,
             scratch: Mutex::default(),
         }
     }
@@ -159,24 +195,41 @@ impl BoardInference {
 
     fn chunk(&self, planes: &[f32], policy: &mut [f32], value: &mut [f32], scratch: &mut Scratch) {
         let rows = value.len() * self.board.area();
-        let Scratch { work, patches, trunk, inside, .. } = scratch;
+        let Scratch {
+            work,
+            half,
+            patches,
+            trunk,
+            inside,
+            policy: policy_features,
+            value: value_features,
+            pooled,
+            hidden,
+        } = scratch;
         trunk.resize(rows * self.channels, 0.0);
         inside.resize(rows * self.channels, 0.0);
-        let [stem, blocks @ .., policy_unit, value_unit] = &self.units[..] else {
-            unreachable!("a network has a first unit and two heads")
-        };
         patches.resize(9 * planes.len(), 0.0);
         self.neighbours.patches(self.planes, planes, patches);
-        self.product(stem, patches, trunk);
-        for block in blocks.chunks_exact(2) {
-            self.conv(&block[0], trunk, inside, work);
-            self.conv(&block[1], inside, trunk, work);
+        self.product(&self.stem, patches, trunk);
+        match &self.blocks {
+            Blocks::Direct(blocks) | Blocks::Winograd(blocks) => {
+                for block in blocks.chunks_exact(2) {
+                    self.conv(&block[0], trunk, inside, work);
+                    self.conv(&block[1], inside, trunk, work);
+                }
+            }
+            Blocks::Half { trunk: blocks, software } => {
+                let mut plain = Software::new();
+                match tiles::processor().filter(|_| !software) {
+                    Some(mut tiles) => blocks.run(self.level, &mut tiles, trunk, half),
+                    None => blocks.run(self.level, &mut plain, trunk, half),
+                }
+            }
         }
-        let Scratch { trunk, policy: policy_features, value: value_features, pooled, hidden, .. } = scratch;
-        policy_features.resize(rows * policy_unit.channels.output, 0.0);
-        value_features.resize(rows * value_unit.channels.output, 0.0);
-        self.product(policy_unit, trunk, policy_features);
-        self.product(value_unit, trunk, value_features);
+        policy_features.resize(rows * self.policy.channels.output, 0.0);
+        value_features.resize(rows * self.value.channels.output, 0.0);
+        self.product(&self.policy, trunk, policy_features);
+        self.product(&self.value, trunk, value_features);
         pooled.resize(value.len() * POOLED, 0.0);
         hidden.resize(value.len() * HIDDEN, 0.0);
         let saved = &mut Saved { pooled, hidden };
@@ -194,10 +247,73 @@ impl BoardInference {
 
     fn conv(&self, unit: &Folded, x: &[f32], y: &mut [f32], work: &mut Workspace) {
         let finish = Finish { bias: Some(&unit.bias), onto: unit.residual, relu: true };
-        if self.winograd {
+        if matches!(self.blocks, Blocks::Winograd(_)) {
             winograd::forward(self.level, &self.tiling, unit.channels, &unit.weights, x, finish, y, work);
         } else {
             direct::forward(self.level, &self.neighbours, unit.channels, &unit.weights, x, finish, y);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heads::Actions;
+    use crate::math::exp;
+    use crate::optim::{Optimiser, Rule};
+    use crate::residual::BoardNet;
+    use crate::test_data::numbers;
+
+    /// A network of the size of net A that has learnt to say which player has more stones in each column.
+    fn trained(board: Board) -> BoardNet {
+        let spec = BoardSpec { planes: 2, channels: 64, blocks: 5, norm: true, actions: Actions::Columns, encoding: 0 };
+        let mut seeds = numbers(1 << 20, 1).into_iter().map(|x| (x + 1.0) / 2.0).cycle();
+        let mut net = BoardNet::new(spec, &mut || seeds.next().unwrap()).unwrap();
+        let mut adam = Optimiser::new(Rule::ADAM, 1e-4, None);
+        for step in 0..40 {
+            let planes: Vec<f32> = numbers(16 * 2 * board.area(), step).iter().map(|x| x.max(0.0).ceil()).collect();
+            let outputs = net.forward(board, &planes, &Workers::one()).unwrap();
+            let mut d = Outputs::zeros(16, board.width);
+            for n in 0..16 {
+                let stones = &planes[n * 2 * board.area()..][..2 * board.area()];
+                let mut sum = 0.0;
+                for column in 0..board.width {
+                    let more: f32 = (0..board.area())
+                        .filter(|at| at % board.width == column)
+                        .map(|at| stones[at] - stones[board.area() + at])
+                        .sum();
+                    sum += more;
+                    d.policy[n * board.width + column] = (outputs.policy[n * board.width + column] - more) / 100.0;
+                }
+                d.value[n] = (outputs.value[n] - (sum / 10.0).clamp(-0.9, 0.9)) / 16.0;
+            }
+            net.backward(&d, &Workers::one()).unwrap();
+            net.step(&mut adam, 2e-3);
+        }
+        net
+    }
+
+    #[test]
+    fn a_trained_network_says_nearly_the_same_in_bfloat16() {
+        let board = Board { height: 6, width: 7 };
+        let net = trained(board);
+        let planes: Vec<f32> = numbers(40 * 2 * board.area(), 99).iter().map(|x| x.max(0.0).ceil()).collect();
+        let run = |way| {
+            let mut outputs = Outputs::default();
+            net.inference_by(board, way).run(&planes, &Workers::one(), &mut outputs).unwrap();
+            outputs
+        };
+        let (full, half) = (run(Way::Single { nominal_batch: 256 }), run(Way::Half { software: true }));
+        let worst = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let policy = |outputs: &Outputs| -> Vec<f32> {
+            let softmax = |logits: &[f32]| {
+                let sum: f32 = logits.iter().map(|l| exp(*l)).sum();
+                logits.iter().map(|l| exp(*l) / sum).collect::<Vec<_>>()
+            };
+            outputs.policy.chunks(7).flat_map(softmax).collect()
+        };
+        let (policy, value) = (worst(&policy(&full), &policy(&half)), worst(&full.value, &half.value));
+        assert!(policy < 1e-3 && value < 1e-2, "policy off by {policy}, value by {value}");
+        assert_ne!(full, half);
     }
 }

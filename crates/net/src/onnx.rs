@@ -8,7 +8,9 @@ use crate::dense::DenseNet;
 use crate::error::NetError;
 use crate::file::Tensor;
 use crate::heads::{Actions, Board};
+use crate::mlp::{Activation, Mlp};
 use crate::residual::{BoardNet, Operation, check_board};
+use crate::value_net::ValueNet;
 
 /// Version of the operators' definitions that the graphs are written for.
 const OPERATORS: u64 = 17;
@@ -252,6 +254,43 @@ impl DenseNet {
         graph.output("value", &[Length::Batch]);
         graph.file("dense network")
     }
+}
+
+impl Mlp {
+    /// The network as an ONNX file: `inputs`, `[batch][inputs]`, to `output`, `[batch][outputs]`.
+    pub fn onnx(&self, output: &str) -> Vec<u8> {
+        perceptron(&self.tensors("layers."), &self.activations(), output)
+    }
+}
+
+impl ValueNet {
+    /// The network as an ONNX file: `inputs`, `[batch][inputs]`, to `value`, `[batch][1]`.
+    pub fn onnx(&self) -> Vec<u8> {
+        perceptron(&self.tensors("layers."), &self.activations(), "value")
+    }
+}
+
+/// Layers named `layers.0`, `layers.1` and so on, each with its activation.
+fn perceptron(tensors: &[Tensor], activations: &[Activation], output: &str) -> Vec<u8> {
+    let mut graph = Graph::default();
+    // A weight and a bias for each layer; a weight's shape is [outputs, inputs].
+    graph.input("inputs", &[Length::Batch, Length::Is(tensors[0].shape[1])]);
+    graph.output(output, &[Length::Batch, Length::Is(tensors[tensors.len() - 1].shape[0])]);
+    tensors.iter().for_each(|tensor| graph.weight(tensor));
+    let mut x = "inputs".to_owned();
+    for (l, activation) in activations.iter().enumerate() {
+        let name = format!("layers.{l}");
+        let y = if l + 1 == activations.len() { output.to_owned() } else { format!("{name}.active") };
+        graph.dense(&x, &name, &format!("{name}.sum"));
+        let operator = match activation {
+            Activation::Identity => "Identity",
+            Activation::Relu => "Relu",
+            Activation::Tanh => "Tanh",
+        };
+        graph.node(operator, &[&format!("{name}.sum")], &y, &[]);
+        x = y;
+    }
+    graph.file("perceptron")
 }
 
 #[cfg(test)]

@@ -18,10 +18,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::{NetError, check};
 use crate::file::Tensor;
 use crate::heads::{Actions, Board, HIDDEN, Heads, POLICY_FEATURES, POOLED, Saved, VALUE_FEATURES};
-use crate::inference::{BoardInference, fold};
+use crate::inference::{BoardInference, Way, fold};
 use crate::kernels::direct::{MAX_CHANNELS, Neighbours};
 use crate::kernels::gemm::{Left, Size, gemm};
 use crate::kernels::pointwise;
+use crate::kernels::tiles;
 use crate::kernels::winograd::{self, Channels, Finish, Tiling, Workspace};
 use crate::math::Level;
 use crate::optim::Optimiser;
@@ -308,8 +309,23 @@ impl BoardNet {
     /// [`NetError::Spec`] for an empty board.
     pub fn inference(&self, board: Board, nominal_batch: usize) -> Result<BoardInference, NetError> {
         check_board(board)?;
+        Ok(self.inference_by(board, Way::Single { nominal_batch }))
+    }
+
+    /// As [`BoardNet::inference`], with the blocks in bfloat16: about four times as fast, with 8 bits of precision in the blocks' inputs
+    /// and weights. `None` where the processor has no tiles for it (AMX), or the channels are no multiple of 32.
+    ///
+    /// # Errors
+    /// [`NetError::Spec`] for an empty board.
+    pub fn inference_bf16(&self, board: Board) -> Result<Option<BoardInference>, NetError> {
+        check_board(board)?;
+        let possible = tiles::permitted() && self.spec.channels.is_multiple_of(32);
+        Ok(possible.then(|| self.inference_by(board, Way::Half { software: false })))
+    }
+
+    pub(crate) fn inference_by(&self, board: Board, way: Way) -> BoardInference {
         let (weights, running) = (&self.weights.data, &self.running.data);
-        Ok(BoardInference::new(&self.spec, &self.units, &self.heads, weights, running, board, nominal_batch))
+        BoardInference::new(&self.spec, &self.units, &self.heads, weights, running, board, way)
     }
 
     /// The outputs for a batch, `planes` being `[positions][planes][height][width]`, with the moments of this batch where

@@ -157,6 +157,11 @@ impl ValueNet {
         descend(self.level, self, terms, target, rate)
     }
 
+    /// The activation of each layer.
+    pub(crate) fn activations(&self) -> Vec<Activation> {
+        self.hidden.iter().map(|hidden| hidden.activation).chain([self.last_activation]).collect()
+    }
+
     /// The parameters, named and shaped as those of [`crate::mlp::Mlp::tensors`].
     pub fn tensors(&self, prefix: &str) -> Vec<Tensor> {
         let mut tensors = Vec::new();

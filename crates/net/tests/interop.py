@@ -23,11 +23,13 @@ def main():
         cases = load_file(path.with_suffix(".cases.safetensors"))
         session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
         (given,) = session.get_inputs()
+        names = [output.name for output in session.get_outputs()]
+        assert {given.name, *names} == set(cases), f"{path.name}: {given.name} to {names}"
         worst = 0.0
         # The whole batch, and a batch of one: that dimension is free.
         for rows in (slice(None), slice(0, 1)):
-            policy, value = session.run(["policy", "value"], {given.name: cases[given.name][rows]})
-            for found, wanted in ((policy, cases["policy"][rows]), (value, cases["value"][rows])):
+            for name, found in zip(names, session.run(names, {given.name: cases[given.name][rows]})):
+                wanted = cases[name][rows]
                 assert found.shape == wanted.shape, f"{path.name}: {found.shape}, not {wanted.shape}"
                 worst = max(worst, float(numpy.abs(found - wanted).max()))
         assert worst < 1e-4, f"{path.name} differs by {worst}"
@@ -35,7 +37,7 @@ def main():
         held = {t.name: onnx.numpy_helper.to_array(t) for t in model.graph.initializer}
         same = [name for name in weights if name in held and numpy.array_equal(weights[name], held[name])]
         folded = any("norm" in name for name in weights)
-        assert len(same) >= 6 and (folded or len(same) == len(weights)), f"{path.name}: weights differ"
+        assert len(same) >= 4 and (folded or len(same) == len(weights)), f"{path.name}: weights differ"
         print(f"{path.name}: differs by at most {worst:.1e}; {len(same)} of {len(weights)} weights are the same bits")
 
 

@@ -1,6 +1,7 @@
 //! The whole program, driven as a person or a script would: the real binary, through pipes and in a terminal.
 
 mod bad_input;
+mod export;
 mod interrupted;
 mod play;
 mod speaks;

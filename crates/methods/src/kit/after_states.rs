@@ -65,6 +65,11 @@ impl NetworkValues {
         Ok(self.net.set_tensors(prefix, tensors)?)
     }
 
+    /// The network as an ONNX file.
+    pub fn onnx(&self) -> Vec<u8> {
+        self.net.onnx()
+    }
+
     /// The value for the side that moves behind a score.
     pub fn value_of_score(&self, score: f32) -> f32 {
         // A final after-state of known outcome has an infinite score.
@@ -439,5 +444,9 @@ impl<G: Game> Agent<G> for AfterStatePlayer<G> {
     fn stochastic(&self) -> Option<Box<dyn Player<G>>> {
         (self.stochastic > 0.0)
             .then(|| Box::new(Self { epsilon: self.stochastic, ..self.clone() }) as Box<dyn Player<G>>)
+    }
+
+    fn onnx(&self) -> Option<Vec<u8>> {
+        Some(self.values.onnx())
     }
 }

@@ -11,5 +11,6 @@ pub(crate) mod direct;
 pub(crate) mod gemm;
 pub(crate) mod pointwise;
 pub(crate) mod simd;
+pub(crate) mod tiles;
 mod transforms;
 pub(crate) mod winograd;
