@@ -131,7 +131,7 @@ impl BoardInference {
         let blocks = match way {
             // Winograd's weights are four times as long and must come from memory for each batch, which few tiles cannot
             // pay for. Measured: results/2026-11-30-networks.
-            Way::Single { nominal_batch } if nominal_batch * tiling.tiles() >= 12 => {
+            Way::Single { nominal_batch } if nominal_batch * tiling.tiles() >= 8 => {
                 Blocks::Winograd(blocks.iter().map(transformed).collect())
             }
             Way::Single { .. } => Blocks::Direct(blocks.iter().map(plain).collect()),

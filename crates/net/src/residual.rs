@@ -151,6 +151,9 @@ pub struct BoardNet {
     /// Whether `prepared` is that of the present weights.
     fresh: bool,
     tape: Tape,
+    slopes: Slopes,
+    /// The gradients of one unit's weights, chunk by chunk.
+    partial: Vec<f32>,
     scratch: Mutex<Vec<Scratch>>,
 }
 
@@ -174,6 +177,16 @@ struct Tape {
     pooled: Vec<f32>,
     hidden: Vec<f32>,
     outputs: Outputs,
+}
+
+/// Gradients on the way back, kept so that their memory is used again.
+#[derive(Debug, Default)]
+struct Slopes {
+    policy: Vec<f32>,
+    value: Vec<f32>,
+    /// At the output of the block that is gone through, and between its two units.
+    block: Vec<f32>,
+    inside: Vec<f32>,
 }
 
 /// The batch of a forward pass.
@@ -259,6 +272,8 @@ impl BoardNet {
             prepared: vec![Prepared::default(); units.len()],
             fresh: false,
             tape: Tape::default(),
+            slopes: Slopes::default(),
+            partial: Vec::new(),
             scratch: Mutex::default(),
             weights,
             running,
@@ -360,22 +375,24 @@ impl BoardNet {
         check("the policy's gradient", &d.policy, self.tape.outputs.policy.len())?;
         check("the value's gradient", &d.value, self.tape.outputs.value.len())?;
         let rows = self.tape.shape().rows();
-        let mut d_policy = vec![0.0; rows * POLICY_FEATURES];
-        let mut d_value = vec![0.0; rows * VALUE_FEATURES];
-        self.heads_backward(d, &mut d_policy, &mut d_value, workers);
-        // The gradient at the output of the block that is gone through, and between its two units.
-        let mut at_block = vec![0.0; rows * self.spec.channels];
-        let mut inside = vec![0.0; rows * self.spec.channels];
+        let mut slopes = std::mem::take(&mut self.slopes);
+        let Slopes { policy, value, block: at_block, inside } = &mut slopes;
+        policy.resize(rows * POLICY_FEATURES, 0.0);
+        value.resize(rows * VALUE_FEATURES, 0.0);
+        at_block.resize(rows * self.spec.channels, 0.0);
+        inside.resize(rows * self.spec.channels, 0.0);
+        self.heads_backward(d, policy, value, workers);
         let trunk = 2 * self.spec.blocks;
-        self.unit_backward(trunk + 1, &mut d_policy, &mut at_block, workers);
-        self.unit_backward(trunk + 2, &mut d_value, &mut at_block, workers);
+        let (set, add) = (false, true);
+        self.unit_backward(trunk + 1, policy, at_block, set, workers);
+        self.unit_backward(trunk + 2, value, at_block, add, workers);
         for block in (0..self.spec.blocks).rev() {
-            inside.fill(0.0);
-            self.unit_backward(2 * block + 2, &mut at_block, &mut inside, workers);
+            self.unit_backward(2 * block + 2, at_block, inside, set, workers);
             // Through its ReLU, `at_block` is by now the gradient of the residual connection too.
-            self.unit_backward(2 * block + 1, &mut inside, &mut at_block, workers);
+            self.unit_backward(2 * block + 1, inside, at_block, add, workers);
         }
-        self.unit_backward(0, &mut at_block, &mut [], workers);
+        self.unit_backward(0, at_block, &mut [], set, workers);
+        self.slopes = slopes;
         Ok(())
     }
 
@@ -509,9 +526,9 @@ impl BoardNet {
         self.tape.out[index] = out;
     }
 
-    /// From `d`, the gradient at the unit's output, to that at its input, which is added to `dx`; on the way `d` goes
-    /// through the ReLU.
-    fn unit_backward(&mut self, index: usize, d: &mut [f32], dx: &mut [f32], workers: &Workers) {
+    /// From `d`, the gradient at the unit's output, to that at its input, which `dx` is set to, or which is added to it; on the
+    /// way `d` goes through the ReLU.
+    fn unit_backward(&mut self, index: usize, d: &mut [f32], dx: &mut [f32], add: bool, workers: &Workers) {
         let unit = &self.units[index];
         let shape = self.tape.shape.as_ref().expect("a forward pass");
         let (level, channels, area) = (self.level, unit.channels, shape.board.area());
@@ -552,13 +569,19 @@ impl BoardNet {
 
         let x = if unit.operation == Operation::Planes { &self.tape.planes } else { &self.tape.out[unit.input] };
         let d = &*d;
-        let mut partial = vec![0.0; unit.weight.len() * CHUNKS];
+        let chunks = shape.positions.div_ceil(shape.chunk);
+        let mut partial = std::mem::take(&mut self.partial);
+        partial.resize(unit.weight.len() * chunks, 0.0);
         let mut dx_chunks: Vec<&mut [f32]> = dx.chunks_mut(step * channels.input).collect();
         // The first unit has no gradient at its input.
-        dx_chunks.resize_with(shape.positions.div_ceil(shape.chunk), Default::default);
+        dx_chunks.resize_with(chunks, Default::default);
         let items = dx_chunks.into_iter().zip(partial.chunks_mut(unit.weight.len())).enumerate().collect();
         workers.each(items, |(n, (dx, dw)): (usize, (&mut [f32], &mut [f32]))| {
             let mut scratch = self.scratch.take();
+            dw.fill(0.0);
+            if !add {
+                dx.fill(0.0);
+            }
             let group = shape.tiling.positions_at_once() * area;
             let rows = n * step..shape.rows().min((n + 1) * step);
             if unit.operation == Operation::Conv {
@@ -608,6 +631,7 @@ impl BoardNet {
         for partial in partial.chunks(unit.weight.len()) {
             pointwise::add(level, partial, &mut self.gradients[unit.weight.clone()]);
         }
+        self.partial = partial;
     }
 
     fn heads_forward(&mut self, workers: &Workers) {

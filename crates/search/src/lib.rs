@@ -7,9 +7,11 @@ pub mod greedy;
 pub mod mcts;
 pub mod minimax;
 pub mod noise;
+pub mod symmetric;
 pub mod tree;
 
 pub use greedy::Greedy;
 pub use mcts::{Mcts, Searched};
 pub use minimax::{Minimax, Score};
+pub use symmetric::{Averaged, Drawn};
 pub use tree::{Rule, Tree};
