@@ -375,9 +375,7 @@ impl<G: Game> Evaluator<G> for MinimaxAgent<G> {
     fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
         out.policies.clear();
         out.values.clear();
-        for position in positions {
-            out.values.push(self.best(game, position).1);
-        }
+        out.values.extend(positions.iter().map(|position| self.best(game, position).1));
     }
 }
 
