@@ -19,7 +19,8 @@ pub const ROWS: usize = 6;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Connect4;
 
-/// Two sets of cells: the stones of the side to move, and all stones. Whose turn it is follows from their number.
+/// Two sets of cells: the stones of the side to move, and all stones. Whose turn it is follows from their number,
+/// which is kept so that nothing waits for it to be counted.
 ///
 /// Bit 7 x column + height stands for the cell at that height above the bottom (0 to 5); bit 7 x column + 6 is always
 /// clear, so that no line runs from the top of one column into the bottom of the next. (The layout is Tromp's,
@@ -28,44 +29,39 @@ pub struct Connect4;
 pub struct Position {
     mover: u64,
     occupied: u64,
+    ply: u64,
 }
 
 /// Bits of one column in the sets above: its cells and the clear bit.
 const HEIGHT: usize = ROWS + 1;
 /// The lowest cell of every column.
 const BOTTOM: u64 = ((1 << (COLUMNS * HEIGHT)) - 1) / ((1 << HEIGHT) - 1);
-/// All cells.
-const FULL: u64 = BOTTOM * ((1 << ROWS) - 1);
+/// The lowest and the highest cell of each column. The eighth entry saves a test of the range.
+const BOTTOMS: [u64; COLUMNS + 1] = cells_at(0);
+const TOPS: [u64; COLUMNS + 1] = cells_at(ROWS - 1);
 
-/// For each set of columns, the columns it contains, lowest first, four bits each, and in the top four bits their number.
-const MEMBERS: [u32; 128] = {
-    let mut table = [0; 128];
-    let mut set = 0;
-    while set < 128 {
-        let mut column = 0;
-        let mut count = 0;
-        while column < COLUMNS {
-            if set >> column & 1 == 1 {
-                table[set] |= (column as u32) << (4 * count);
-                count += 1;
-            }
-            column += 1;
-        }
-        table[set] |= count << 28;
-        set += 1;
+const fn cells_at(height: usize) -> [u64; COLUMNS + 1] {
+    let mut cells = [0; COLUMNS + 1];
+    let mut column = 0;
+    while column < COLUMNS {
+        cells[column] = 1 << (HEIGHT * column + height);
+        column += 1;
     }
-    table
-};
+    cells
+}
 
 /// Whether the set of cells contains four in a row.
 #[inline]
 pub fn has_four(cells: u64) -> bool {
-    // Steps to the next cell: up, right, right and up, right and down. A pair of pairs is a four.
-    let mut fours = 0;
-    for step in [1, HEIGHT, HEIGHT + 1, HEIGHT - 1] {
-        let pairs = cells & cells >> step;
-        fours |= pairs & pairs >> (2 * step);
-    }
+    // A pair is a stone and its neighbour below, to the left, or in either direction down or up to the left; a pair of
+    // pairs is a four. Shifts to the left, and the diagonals taken from the row, make the shortest code.
+    let left = cells << HEIGHT;
+    let (below, lower, upper) = (cells & cells << 1, cells & left << 1, cells & left >> 1);
+    let beside = cells & left;
+    let fours = below & below << 2
+        | beside & beside << (2 * HEIGHT)
+        | lower & lower << (2 * (HEIGHT + 1))
+        | upper & upper << (2 * (HEIGHT - 1));
     fours != 0
 }
 
@@ -144,7 +140,7 @@ impl Game for Connect4 {
 
     #[inline]
     fn ply(&self, position: &Position) -> usize {
-        position.occupied.count_ones() as usize
+        position.ply as usize
     }
 
     #[inline]
@@ -154,10 +150,11 @@ impl Game for Connect4 {
 
     #[inline]
     fn outcome(&self, position: &Position) -> Outcome {
-        // Only the side that moved last can have won, and a win is tested before fullness: the last stone may make it.
-        if has_four(position.mover ^ position.occupied) {
+        // Only the side that moved last can have won, with four stones of its own, and a win is tested before fullness:
+        // the last stone may make it.
+        if position.ply >= 7 && has_four(position.mover ^ position.occupied) {
             Outcome::Win(self.to_move(position).other())
-        } else if position.occupied == FULL {
+        } else if position.ply == (COLUMNS * ROWS) as u64 {
             Outcome::Draw
         } else {
             Outcome::Ongoing
@@ -192,14 +189,19 @@ impl Game for Connect4 {
     fn play(&self, position: &mut Position, action: Action) {
         debug_assert_eq!(self.referee(position, action), Ok(()));
         position.mover ^= position.occupied;
-        position.occupied |= position.occupied + (1 << (HEIGHT * usize::from(action)));
+        position.ply += 1;
+        position.occupied |= position.occupied + BOTTOMS[usize::from(action) & COLUMNS];
     }
 
     #[inline]
     fn random_legal(&self, position: &Position, rng: &mut Rng) -> Action {
-        let members = MEMBERS[position.open()];
-        let choice = rng.below((members >> 28) as usize);
-        (members >> (4 * choice) & 7) as Action
+        // Trying columns until one is open: the draw does not wait for the position, and few columns are full.
+        loop {
+            let column = rng.below(COLUMNS);
+            if position.occupied & TOPS[column & COLUMNS] == 0 {
+                return column as Action;
+            }
+        }
     }
 
     #[inline]
@@ -235,7 +237,7 @@ impl Game for Connect4 {
         if symmetry == Symmetry::IDENTITY {
             *position
         } else {
-            Position { mover: mirror(position.mover), occupied: mirror(position.occupied) }
+            Position { mover: mirror(position.mover), occupied: mirror(position.occupied), ply: position.ply }
         }
     }
 
@@ -263,7 +265,9 @@ impl Game for Connect4 {
             stones[seat.index()] |= bit(COLUMNS * row + column);
         })?;
         let refuse = |why: String| Err(NotationError(format!("{}: {why}", quote(text))));
-        let position = Position { mover: stones[to_move.index()], occupied: stones[0] | stones[1] };
+        let [x, o] = stones.map(u64::count_ones);
+        let (mover, occupied) = (stones[to_move.index()], stones[0] | stones[1]);
+        let position = Position { mover, occupied, ply: u64::from(x + o) };
 
         // A cell above a stone is one more than that stone's bit; the lowest cells stand on the ground.
         let floating = position.occupied & !(position.occupied << 1 | BOTTOM);
@@ -271,7 +275,6 @@ impl Game for Connect4 {
             let column = floating.trailing_zeros() as usize / HEIGHT + 1;
             return refuse(format!("a stone in column {column} has nothing below it"));
         }
-        let [x, o] = stones.map(u64::count_ones);
         if x != o && x != o + 1 {
             return refuse(format!("{x} x and {o} o: they move in turn, x first"));
         }
@@ -300,6 +303,9 @@ mod tests {
     use crate::perft::perft;
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
     use std::collections::BTreeSet;
+
+    /// All cells.
+    const FULL: u64 = BOTTOM * ((1 << ROWS) - 1);
 
     /// The position after these columns, 1 to 7, none of which may be refused.
     fn after(columns: &str) -> Position {
@@ -383,7 +389,7 @@ mod tests {
                 lines += 1;
                 // The line alone in the air, as the side that moved last: no legal position, but every query answers.
                 let occupied = cells.iter().fold(0, |set, &cell| set | bit(cell));
-                let position = Position { mover: 0, occupied };
+                let position = Position { mover: 0, occupied, ply: 7 };
                 assert!(Connect4.outcome(&position).is_over(), "{cells:?}");
                 assert!(legal_actions(&Connect4, &position).is_empty());
                 assert_eq!(Connect4.referee(&position, 0), Err(Refusal::GameOver));

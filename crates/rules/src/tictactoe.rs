@@ -10,10 +10,13 @@ use crate::value::{Outcome, Seat};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TicTacToe;
 
-/// Two sets of cells, bit i for cell i. Whose turn it is follows from their number, here and nowhere else.
+/// Two sets of cells, bit i for cell i: the stones of the side to move and of its opponent. Whose turn it is follows
+/// from their number, which is kept so that no move waits for it to be counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    stones: [u16; 2],
+    mover: u16,
+    opponent: u16,
+    ply: u16,
 }
 
 const FULL: u16 = 0b111_111_111;
@@ -74,7 +77,7 @@ fn has_line(cells: u16) -> bool {
 impl Position {
     #[inline]
     fn occupied(self) -> u16 {
-        self.stones[0] | self.stones[1]
+        self.mover | self.opponent
     }
 
     /// The empty cells as a set: bit i for cell i.
@@ -86,7 +89,7 @@ impl Position {
     /// The cells of one side as a set: bit i for cell i.
     #[inline]
     pub fn stones(self, seat: Seat) -> u16 {
-        self.stones[seat.index()]
+        if TicTacToe.to_move(&self) == seat { self.mover } else { self.opponent }
     }
 }
 
@@ -115,7 +118,7 @@ impl Game for TicTacToe {
 
     #[inline]
     fn ply(&self, position: &Position) -> usize {
-        position.occupied().count_ones() as usize
+        usize::from(position.ply)
     }
 
     #[inline]
@@ -125,12 +128,10 @@ impl Game for TicTacToe {
 
     #[inline]
     fn outcome(&self, position: &Position) -> Outcome {
-        // A win is tested before fullness: the ninth stone may complete a line.
-        if has_line(position.stones[0]) {
-            Outcome::Win(Seat::First)
-        } else if has_line(position.stones[1]) {
-            Outcome::Win(Seat::Second)
-        } else if position.occupied() == FULL {
+        // Only the side that moved last can have won, and a win is tested before fullness: the ninth stone may make it.
+        if position.ply >= 5 && has_line(position.opponent) {
+            Outcome::Win(self.to_move(position).other())
+        } else if position.ply == 9 {
             Outcome::Draw
         } else {
             Outcome::Ongoing
@@ -164,14 +165,14 @@ impl Game for TicTacToe {
     #[inline]
     fn play(&self, position: &mut Position, action: Action) {
         debug_assert_eq!(self.referee(position, action), Ok(()));
-        position.stones[self.to_move(position).index()] |= 1 << action;
+        let stones = position.mover | 1 << action;
+        *position = Position { mover: position.opponent, opponent: stones, ply: position.ply + 1 };
     }
 
     #[inline]
     fn random_legal(&self, position: &Position, rng: &mut Rng) -> Action {
-        let empty = position.empty();
-        let choice = rng.below(empty.count_ones() as usize);
-        (MEMBERS[usize::from(empty)] >> (4 * choice) & 15) as Action
+        let choice = rng.below(9 - usize::from(position.ply));
+        (MEMBERS[usize::from(position.empty())] >> (4 * choice) & 15) as Action
     }
 
     #[inline]
@@ -181,11 +182,11 @@ impl Game for TicTacToe {
 
     #[inline]
     fn stone(&self, position: &Position, cell: usize) -> Option<Seat> {
-        Seat::BOTH.into_iter().find(|seat| position.stones[seat.index()] >> cell & 1 == 1)
+        Seat::BOTH.into_iter().find(|&seat| position.stones(seat) >> cell & 1 == 1)
     }
 
     fn winning_lines(&self, position: &Position) -> Vec<Vec<usize>> {
-        let complete = |line: &&u16| position.stones.iter().any(|stones| stones & **line == **line);
+        let complete = |line: &&u16| position.opponent & **line == **line;
         LINES.iter().filter(complete).map(|line| (0..9).filter(|cell| line >> cell & 1 == 1).collect()).collect()
     }
 
@@ -197,7 +198,7 @@ impl Game for TicTacToe {
         let image = |set: u16| {
             (0..9).filter(|cell| set >> cell & 1 == 1).fold(0, |image, cell| image | 1 << symmetry.cell(3, 3, cell))
         };
-        Position { stones: position.stones.map(image) }
+        Position { mover: image(position.mover), opponent: image(position.opponent), ply: position.ply }
     }
 
     fn transform_action(&self, symmetry: Symmetry, action: Action) -> Action {
@@ -217,11 +218,13 @@ impl Game for TicTacToe {
     }
 
     fn read_position(&self, text: &str) -> Result<Position, NotationError> {
-        let mut position = Position::default();
+        let mut stones = [0; 2];
         let mover = notation::read_board(text, 3, 3, |column, row, seat| {
-            position.stones[seat.index()] |= 1 << (3 * row + column);
+            stones[seat.index()] |= 1 << (3 * row + column);
         })?;
-        let [x, o] = position.stones.map(u16::count_ones);
+        let [x, o] = stones.map(u16::count_ones);
+        let [mover_stones, opponent] = [mover, mover.other()].map(|seat| stones[seat.index()]);
+        let position = Position { mover: mover_stones, opponent, ply: (x + o) as u16 };
         if x != o && x != o + 1 {
             return Err(NotationError(format!("{} has {x} x and {o} o: they move in turn, x first", quote(text))));
         }
@@ -229,7 +232,7 @@ impl Game for TicTacToe {
             return Err(NotationError(format!("{} has {x} x and {o} o: the other side is to move", quote(text))));
         }
         // The side that moved last may have a line; the other would have ended the game before.
-        if has_line(position.stones[mover.index()]) {
+        if has_line(position.mover) {
             return Err(NotationError(format!("{} goes on after a line was complete", quote(text))));
         }
         Ok(position)
