@@ -268,21 +268,21 @@ fn is_foul(verdict: Verdict) -> bool {
 
 /// Whether there are five in a row in `row`, or in the four rows above and below it.
 ///
-/// All columns at once: a five downwards is a bit that five neighbouring rows have in common, straight or each
-/// row shifted by one against the next.
+/// All columns at once: a five downwards is a bit that five neighbouring rows have in common, as they are or each shifted
+/// by one against the next.
 #[inline]
 fn has_five_near(stones: &Rows, row: usize) -> bool {
     let start = row.saturating_sub(4).min(MAX_SIZE - 9);
     let near: &[u32; 9] = stones[start..start + 9].try_into().expect("a slice of that length");
-    let straight = |rows: &[u32; 9]| {
+    let straight = near.map(u64::from);
+    // Both diagonals in one word: shifted to the left by 0 to 8, and by 40 to 32, where 22 columns never meet.
+    let slanted: [u64; 9] = std::array::from_fn(|i| u64::from(near[i]) * (1 << i | 1 << (40 - i)));
+    let in_common = |rows: [u64; 9]| {
         (0..5).fold(0, |fives, i| fives | rows[i] & rows[i + 1] & rows[i + 2] & rows[i + 3] & rows[i + 4])
     };
-    // 22 columns and 8 more bits fit in 32.
-    let rising: [u32; 9] = std::array::from_fn(|i| near[i] << i);
-    let falling: [u32; 9] = std::array::from_fn(|i| near[i] << (8 - i));
     let pairs = stones[row] & stones[row] >> 1;
     let along = pairs & pairs >> 2 & stones[row] >> 4;
-    along | straight(near) | straight(&rising) | straight(&falling) != 0
+    u64::from(along) | in_common(straight) | in_common(slanted) != 0
 }
 
 /// Lengths of the unbroken rows through the stone on (column, row), in four directions.
