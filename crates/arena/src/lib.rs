@@ -13,6 +13,7 @@ pub mod record;
 pub mod score;
 pub mod sprt;
 pub mod standings;
+pub mod swap2;
 pub mod tournament;
 
 pub use play::{End, Played, play_game};
