@@ -43,7 +43,7 @@ const IMPURE: [&str; 12] = [
 const LONGEST: usize = 900;
 
 /// The longest method before its tests, in lines.
-const LONGEST_METHOD: usize = 400;
+const LONGEST_METHOD: usize = 500;
 
 /// Files of `methods` that are not methods.
 const NOT_METHODS: [&str; 2] = ["lib.rs", "learner.rs"];
@@ -251,13 +251,13 @@ mod tests {
         let file = |name: &str, text: String| Text { path: format!("crates/methods/src/{name}.rs"), text };
         let sources = [
             file("a", "//! See [`crate::c`].\nuse crate::b::Config;\n".to_owned()),
-            file("b", format!("{}#[cfg(test)]\n{}", "//\n".repeat(400), "//\n".repeat(300))),
-            file("c", "//\n".repeat(401)),
+            file("b", format!("{}#[cfg(test)]\n{}", "//\n".repeat(500), "//\n".repeat(300))),
+            file("c", "//\n".repeat(501)),
         ];
         let mut broken = Vec::new();
         methods(&sources, &mut broken);
         assert_eq!(broken.len(), 2, "{broken:?}");
-        assert!(broken[0].contains("a.rs:2: crate::b") && broken[1].contains("401 lines"));
+        assert!(broken[0].contains("a.rs:2: crate::b") && broken[1].contains("501 lines"));
     }
 
     #[test]

@@ -22,7 +22,8 @@
 //! they lead to. For that, each position has to be learned once for each way to leave it (docs/methods/q_learning.md).
 
 use net::file::Tensor;
-use net::value_net::{Term, ValueNet};
+use net::hidden::Term;
+use net::value_net::ValueNet;
 use rules::{Action, Choice, Evaluations, Evaluator, Game, NotExact, Outcome, Player, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

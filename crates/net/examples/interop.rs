@@ -6,8 +6,10 @@
 use std::path::Path;
 
 use net::file::{Tensor, write};
-use net::mlp::{Activation, Mlp};
-use net::value_net::{Term, ValueNet};
+use net::hidden::Term;
+use net::mlp::Activation;
+use net::policy_net::PolicyNet;
+use net::value_net::ValueNet;
 use net::{Actions, Board, BoardNet, BoardSpec, DenseNet, DenseSpec, Outputs, Workers};
 
 /// Numbers in [0, 1) that are always the same.
@@ -65,14 +67,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     save("dense", &net.tensors(), &net.onnx(), &[Tensor::new("inputs", &[batch, 42], inputs), policy, value])?;
 
     // The networks that learn one position at a time.
-    let inputs: Vec<f32> = (0..batch * 18).map(|_| uniform()).collect();
+    let inputs: Vec<f32> = (0..batch * 18).map(|_| uniform().round()).collect();
     let given = Tensor::new("inputs", &[batch, 18], inputs.clone());
-    let activations = [Activation::Relu, Activation::Tanh, Activation::Identity];
-    let net = Mlp::new(&[18, 30, 20, 9], &activations, |_| uniform() - 0.5);
-    let mut pass = net.pass();
-    let outputs = inputs.chunks(18).flat_map(|row| net.forward(&mut pass, row).to_vec()).collect();
+    let mut net = PolicyNet::new(&[18, 30, 20, 9], |_| uniform() - 0.5);
+    let ones = |row: &[f32]| (0..row.len()).filter(|&i| row[i] == 1.0).collect::<Vec<_>>();
+    let outputs = inputs.chunks(18).flat_map(|row| net.forward(ones(row)).to_vec()).collect();
     let policy = Tensor::new("policy", &[batch, 9], outputs);
-    save("perceptron", &net.tensors("layers."), &net.onnx("policy"), &[given.clone(), policy])?;
+    save("perceptron", &net.tensors("layers."), &net.onnx(), &[given.clone(), policy])?;
     let mut net = ValueNet::new(&[18, 36, 1], &[Activation::Relu, Activation::Tanh], |_| uniform() - 0.5);
     let terms = |row: &[f32]| row.iter().enumerate().map(|(input, &value)| Term { input, value }).collect::<Vec<_>>();
     let outputs = inputs.chunks(18).map(|row| net.value(&terms(row))).collect();

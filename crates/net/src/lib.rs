@@ -42,6 +42,7 @@ mod error;
 pub mod file;
 pub mod gradcheck;
 mod heads;
+pub mod hidden;
 mod inference;
 mod kernels;
 mod lanes;
@@ -51,6 +52,7 @@ pub mod math;
 pub mod mlp;
 mod onnx;
 pub mod optim;
+pub mod policy_net;
 mod residual;
 mod store;
 #[cfg(test)]

@@ -201,11 +201,6 @@ impl Mlp {
         }
     }
 
-    /// The activation of each layer.
-    pub(crate) fn activations(&self) -> Vec<Activation> {
-        self.layers.iter().map(|layer| layer.activation).collect()
-    }
-
     /// The parameters as `{prefix}0.weight` (outputs x inputs), `{prefix}0.bias` (outputs), `{prefix}1.weight`, ...
     pub fn tensors(&self, prefix: &str) -> Vec<Tensor> {
         let mut tensors = Vec::new();

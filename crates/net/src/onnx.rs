@@ -8,7 +8,8 @@ use crate::dense::DenseNet;
 use crate::error::NetError;
 use crate::file::Tensor;
 use crate::heads::{Actions, Board};
-use crate::mlp::{Activation, Mlp};
+use crate::mlp::Activation;
+use crate::policy_net::PolicyNet;
 use crate::residual::{BoardNet, Operation, check_board};
 use crate::value_net::ValueNet;
 
@@ -256,10 +257,10 @@ impl DenseNet {
     }
 }
 
-impl Mlp {
-    /// The network as an ONNX file: `inputs`, `[batch][inputs]`, to `output`, `[batch][outputs]`.
-    pub fn onnx(&self, output: &str) -> Vec<u8> {
-        perceptron(&self.tensors("layers."), &self.activations(), output)
+impl PolicyNet {
+    /// The network as an ONNX file: `inputs`, `[batch][inputs]`, to `policy` (logits), `[batch][outputs]`.
+    pub fn onnx(&self) -> Vec<u8> {
+        perceptron(&self.tensors("layers."), &self.activations(), "policy")
     }
 }
 

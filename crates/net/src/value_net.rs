@@ -8,19 +8,11 @@
 //! fused, so every [`Level`] gives the same bits; wider instructions only make them sooner.
 
 use crate::file::{FileError, Tensor, take};
+use crate::hidden::{self, Hidden, Term};
 use crate::kernels::simd::by_level;
 use crate::lanes::{Arithmetic, Blocks, LANES, Lanes, One};
 use crate::math::Level;
 use crate::mlp::{Activation, Place};
-
-/// An input that is not zero.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Term {
-    /// The index of the input.
-    pub input: usize,
-    /// Its value.
-    pub value: f32,
-}
 
 /// A network with its weights and the room for one pass.
 #[derive(Clone, Debug)]
@@ -32,22 +24,6 @@ pub struct ValueNet {
     level: Level,
     /// The shared sums of the first layer, see [`ValueNet::scores`].
     shared: Vec<Lanes>,
-}
-
-#[derive(Clone, Debug)]
-struct Hidden {
-    inputs: usize,
-    outputs: usize,
-    /// Blocks of lanes that hold the outputs.
-    blocks: usize,
-    activation: Activation,
-    /// `inputs` rows of `blocks`: what each input adds to every output.
-    rows: Vec<Lanes>,
-    biases: Vec<Lanes>,
-    /// The outputs of the last forward pass.
-    values: Vec<Lanes>,
-    /// The gradient of the loss with respect to the sums, in the backward pass.
-    deltas: Vec<Lanes>,
 }
 
 by_level! { simd fn score = score_body(net: &mut ValueNet, terms: &[Term]) -> f32 }
@@ -63,25 +39,7 @@ impl ValueNet {
         assert!(activations.len() >= 2 && sizes.len() == activations.len() + 1, "one function for each layer");
         assert!(sizes.iter().all(|&size| size > 0) && sizes.ends_with(&[1]), "no layer is empty; one output");
         let layers = activations.len();
-        let hidden = (0..layers - 1).map(|layer| {
-            let (inputs, outputs) = (sizes[layer], sizes[layer + 1]);
-            let blocks = outputs.div_ceil(LANES);
-            let zeros = vec![Lanes::ZERO; blocks];
-            let mut rows = vec![Lanes::ZERO; inputs * blocks];
-            let mut biases = zeros.clone();
-            for output in 0..outputs {
-                for input in 0..inputs {
-                    let w = init(Place { layer, bias: false, inputs, outputs });
-                    rows[input * blocks + output / LANES].0[output % LANES] = w;
-                }
-            }
-            for output in 0..outputs {
-                biases[output / LANES].0[output % LANES] = init(Place { layer, bias: true, inputs, outputs });
-            }
-            let activation = activations[layer];
-            Hidden { inputs, outputs, blocks, activation, rows, biases, values: zeros.clone(), deltas: zeros }
-        });
-        let hidden: Vec<Hidden> = hidden.collect();
+        let hidden = hidden::layers(&sizes[..layers], activations, &mut init);
         let place = |bias| Place { layer: layers - 1, bias, inputs: sizes[layers - 1], outputs: 1 };
         let mut last = vec![Lanes::ZERO; sizes[layers - 1].div_ceil(LANES)];
         for input in 0..sizes[layers - 1] {
@@ -166,13 +124,7 @@ impl ValueNet {
     pub fn tensors(&self, prefix: &str) -> Vec<Tensor> {
         let mut tensors = Vec::new();
         for (l, layer) in self.hidden.iter().enumerate() {
-            let mut by_output = Vec::with_capacity(layer.inputs * layer.outputs);
-            for o in 0..layer.outputs {
-                by_output.extend((0..layer.inputs).map(|i| layer.rows[i * layer.blocks + o / LANES].0[o % LANES]));
-            }
-            tensors.push(Tensor::new(format!("{prefix}{l}.weight"), &[layer.outputs, layer.inputs], by_output));
-            let biases = layer.biases.iter().flat_map(|block| block.0).take(layer.outputs).collect();
-            tensors.push(Tensor::new(format!("{prefix}{l}.bias"), &[layer.outputs], biases));
+            tensors.extend(layer.tensors(&format!("{prefix}{l}")));
         }
         let (l, inputs) = (self.hidden.len(), self.hidden[self.hidden.len() - 1].outputs);
         let last = self.last.iter().flat_map(|block| block.0).take(inputs).collect();
@@ -188,16 +140,7 @@ impl ValueNet {
     pub fn set_tensors(&mut self, prefix: &str, tensors: &[Tensor]) -> Result<(), FileError> {
         let mut read = self.clone();
         for (l, layer) in read.hidden.iter_mut().enumerate() {
-            let weights = take(tensors, &format!("{prefix}{l}.weight"), &[layer.outputs, layer.inputs])?;
-            for (o, from) in weights.chunks_exact(layer.inputs).enumerate() {
-                for (i, &w) in from.iter().enumerate() {
-                    layer.rows[i * layer.blocks + o / LANES].0[o % LANES] = w;
-                }
-            }
-            let biases = take(tensors, &format!("{prefix}{l}.bias"), &[layer.outputs])?;
-            for (o, &b) in biases.iter().enumerate() {
-                layer.biases[o / LANES].0[o % LANES] = b;
-            }
+            layer.set_tensors(&format!("{prefix}{l}"), tensors)?;
         }
         let (l, inputs) = (self.hidden.len(), self.hidden[self.hidden.len() - 1].outputs);
         for (i, &w) in take(tensors, &format!("{prefix}{l}.weight"), &[1, inputs])?.iter().enumerate() {
@@ -211,33 +154,13 @@ impl ValueNet {
 
 #[inline(always)]
 fn score_body<S: Blocks>(simd: S, net: &mut ValueNet, terms: &[Term]) -> f32 {
-    let first = &mut net.hidden[0];
-    for (b, value) in first.values.iter_mut().enumerate() {
-        let mut sum = simd.load(&first.biases[b]);
-        for term in terms {
-            let row = simd.load(&first.rows[term.input * first.blocks + b]);
-            sum = simd.add_product(sum, simd.splat(term.value), row);
-        }
-        simd.store(simd.activate(first.activation, sum), value);
-    }
-    forward_from_first(simd, net)
+    hidden::forward(simd, &mut net.hidden, terms);
+    last_layer(simd, net)
 }
 
-/// The rest of the forward pass once the first hidden layer has its values.
+/// The sum of the last layer, from the values of the last hidden one.
 #[inline(always)]
-fn forward_from_first<S: Blocks>(simd: S, net: &mut ValueNet) -> f32 {
-    for l in 1..net.hidden.len() {
-        let (before, after) = net.hidden.split_at_mut(l);
-        let (a, layer) = (&before[l - 1].values, &mut after[0]);
-        for (b, value) in layer.values.iter_mut().enumerate() {
-            let mut sum = simd.load(&layer.biases[b]);
-            for i in 0..layer.inputs {
-                let row = simd.load(&layer.rows[i * layer.blocks + b]);
-                sum = simd.add_product(sum, simd.splat(a[i / LANES].0[i % LANES]), row);
-            }
-            simd.store(simd.activate(layer.activation, sum), value);
-        }
-    }
+fn last_layer<S: Blocks>(simd: S, net: &ValueNet) -> f32 {
     let mut sum = simd.splat(0.0);
     for (w, a) in net.last.iter().zip(&net.hidden[net.hidden.len() - 1].values) {
         sum = simd.add_product(sum, simd.load(w), simd.load(a));
@@ -274,8 +197,8 @@ fn append_scores_body<S: Blocks>(simd: S, net: &mut ValueNet, terms: &[Term], ex
                 let y = simd.add_product(simd.load(shared), scale, simd.load(row));
                 simd.store(simd.activate(first.activation, y), value);
             }
-            let score = forward_from_first(simd, net);
-            scores.push(score);
+            hidden::forward_from_first(simd, &mut net.hidden);
+            scores.push(last_layer(simd, net));
         }
     }
 }
@@ -294,36 +217,7 @@ fn descend_body<S: Blocks>(simd: S, net: &mut ValueNet, terms: &[Term], target: 
         simd.store(simd.add_product(old, simd.splat(-rate * delta), y), w);
     }
     net.last_bias -= rate * delta;
-    for l in (1..=top).rev() {
-        let (before, after) = net.hidden.split_at_mut(l);
-        let (below, layer) = (&mut before[l - 1], &mut after[0]);
-        for (i, row) in layer.rows.chunks_exact_mut(layer.blocks).enumerate() {
-            let step = simd.splat(-rate * below.values[i / LANES].0[i % LANES]);
-            let mut sum = simd.splat(0.0);
-            for (w, d) in row.iter_mut().zip(&layer.deltas) {
-                let (old, d) = (simd.load(w), simd.load(d));
-                sum = simd.add_product(sum, old, d);
-                simd.store(simd.add_product(old, step, d), w);
-            }
-            below.deltas[i / LANES].0[i % LANES] = simd.sum(sum);
-        }
-        for (b, d) in layer.biases.iter_mut().zip(&layer.deltas) {
-            simd.store(simd.add_product(simd.load(b), simd.splat(-rate), simd.load(d)), b);
-        }
-        for (d, y) in below.deltas.iter_mut().zip(&below.values) {
-            simd.store(simd.times_slope(below.activation, simd.load(d), simd.load(y)), d);
-        }
-    }
-    let first = &mut net.hidden[0];
-    for (b, d) in first.deltas.iter().enumerate() {
-        let d = simd.load(d);
-        let bias = &mut first.biases[b];
-        simd.store(simd.add_product(simd.load(bias), simd.splat(-rate), d), bias);
-        for term in terms {
-            let row = &mut first.rows[term.input * first.blocks + b];
-            simd.store(simd.add_product(simd.load(row), simd.splat(-rate * term.value), d), row);
-        }
-    }
+    hidden::descend(simd, &mut net.hidden, terms, rate);
     output
 }
 

@@ -109,6 +109,16 @@ pub trait Game: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// The owner of the stone on `cell`, if there is one.
     fn stone(&self, position: &Self::Position, cell: usize) -> Option<Seat>;
 
+    /// Calls `visit` with the cell and the owner of every stone, in an order that is the same for equal positions.
+    #[inline]
+    fn for_each_stone(&self, position: &Self::Position, mut visit: impl FnMut(usize, Seat)) {
+        for cell in 0..self.cells() {
+            if let Some(owner) = self.stone(position, cell) {
+                visit(cell, owner);
+            }
+        }
+    }
+
     /// Cells of all winning lines of a finished game, each line from its lowest cell; empty if nobody has won.
     fn winning_lines(&self, position: &Self::Position) -> Vec<Vec<usize>>;
 
@@ -121,10 +131,15 @@ pub trait Game: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// The action that does in the transformed position what `action` does in the original.
     fn transform_action(&self, symmetry: Symmetry, action: Action) -> Action;
 
+    /// The first of the symmetries that show the position in its canonical orientation.
+    fn orientation(&self, position: &Self::Position) -> Symmetry {
+        let least = self.symmetries().iter().min_by_key(|&&s| self.transform(s, position));
+        *least.expect("every game has the identity")
+    }
+
     /// The least of all symmetric positions: equal for two positions exactly when they are symmetric.
     fn canonical(&self, position: &Self::Position) -> Self::Position {
-        let images = self.symmetries().iter().map(|&s| self.transform(s, position));
-        images.min().expect("every game has the identity")
+        self.transform(self.orientation(position), position)
     }
 
     /// The action as people write it: a cell number, a column, a point such as `h8`.

@@ -87,6 +87,11 @@ fn check_position<G: Game>(game: &G, position: &G::Position) {
     assert_eq!(absolute, relative, "{}: views", at());
     assert_eq!(absolute.iter().sum::<f32>(), game.ply(position) as f32, "{}: one mark a stone", at());
 
+    // Every stone is visited once.
+    let mut visited: Vec<_> = (0..cells).map(|_| None).collect();
+    game.for_each_stone(position, |cell, owner| assert_eq!(visited[cell].replace(owner), None, "{}: twice", at()));
+    assert!((0..cells).all(|cell| visited[cell] == game.stone(position, cell)), "{}: stones visited", at());
+
     // A won game has lines, all of them the winner's; no other has any.
     let lines = game.winning_lines(position);
     match outcome {

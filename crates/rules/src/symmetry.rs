@@ -40,11 +40,13 @@ impl Symmetry {
 
     /// Where the stone on `cell` (row x `columns` + column) lands. A transposing symmetry needs `columns == rows`.
     #[inline]
-    pub fn cell(self, columns: usize, rows: usize, cell: usize) -> usize {
+    pub const fn cell(self, columns: usize, rows: usize, cell: usize) -> usize {
         debug_assert!(!self.transpose || columns == rows);
         let (mut column, mut row) = (cell % columns, cell / columns);
         if self.transpose {
-            (column, row) = (row, column);
+            let old_column = column;
+            column = row;
+            row = old_column;
         }
         if self.mirror_columns {
             column = columns - 1 - column;
@@ -58,6 +60,12 @@ impl Symmetry {
     /// The three steps, in this order: exchange rows and columns, mirror columns, mirror rows.
     pub(crate) fn steps(self) -> [bool; 3] {
         [self.transpose, self.mirror_columns, self.mirror_rows]
+    }
+
+    /// Its index in [`Symmetry::SQUARE`].
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::from(self.mirror_columns) | usize::from(self.mirror_rows) << 1 | usize::from(self.transpose) << 2
     }
 
     /// The symmetry that undoes this one.
@@ -90,6 +98,11 @@ mod tests {
                 assert!(group.contains(&s.inverse()));
             }
         }
+    }
+
+    #[test]
+    fn a_symmetry_stands_at_its_index() {
+        assert!(Symmetry::SQUARE.iter().enumerate().all(|(i, s)| s.index() == i));
     }
 
     #[test]

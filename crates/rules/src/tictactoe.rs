@@ -69,6 +69,27 @@ const MEMBERS: [u64; 512] = {
     table
 };
 
+/// For each symmetry and each set of cells, the set as the symmetry shows it.
+const IMAGES: [[u16; 512]; 8] = {
+    let mut table = [[0; 512]; 8];
+    let mut s = 0;
+    while s < 8 {
+        let mut set = 0;
+        while set < 512 {
+            let mut cell = 0;
+            while cell < 9 {
+                if set >> cell & 1 == 1 {
+                    table[s][set] |= 1 << Symmetry::SQUARE[s].cell(3, 3, cell);
+                }
+                cell += 1;
+            }
+            set += 1;
+        }
+        s += 1;
+    }
+    table
+};
+
 #[inline]
 fn has_line(cells: u16) -> bool {
     HAS_LINE[usize::from(cells / 64) & 7] >> (cells % 64) & 1 == 1
@@ -185,6 +206,17 @@ impl Game for TicTacToe {
         Seat::BOTH.into_iter().find(|&seat| position.stones(seat) >> cell & 1 == 1)
     }
 
+    #[inline]
+    fn for_each_stone(&self, position: &Position, mut visit: impl FnMut(usize, Seat)) {
+        for seat in Seat::BOTH {
+            let mut stones = position.stones(seat);
+            while stones != 0 {
+                visit(stones.trailing_zeros() as usize, seat);
+                stones &= stones - 1;
+            }
+        }
+    }
+
     fn winning_lines(&self, position: &Position) -> Vec<Vec<usize>> {
         let complete = |line: &&u16| position.opponent & **line == **line;
         LINES.iter().filter(complete).map(|line| (0..9).filter(|cell| line >> cell & 1 == 1).collect()).collect()
@@ -195,9 +227,7 @@ impl Game for TicTacToe {
     }
 
     fn transform(&self, symmetry: Symmetry, position: &Position) -> Position {
-        let image = |set: u16| {
-            (0..9).filter(|cell| set >> cell & 1 == 1).fold(0, |image, cell| image | 1 << symmetry.cell(3, 3, cell))
-        };
+        let image = |set: u16| IMAGES[symmetry.index()][usize::from(set)];
         Position { mover: image(position.mover), opponent: image(position.opponent), ply: position.ply }
     }
 

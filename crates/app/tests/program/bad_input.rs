@@ -11,7 +11,7 @@ fn unknown_words_are_answered_with_what_exists() {
     assert!(refused("train gomoku:4").contains("it may be 5 to 22"));
     assert!(refused("train mnk:3,3").contains("write mnk:columns,rows,length"));
     assert!(refused("train tictactoe --method magic").contains("there are: outcome"));
-    assert!(refused("train tictactoe --preset best").contains("there are: article, program"));
+    assert!(refused("train tictactoe --preset best").contains("there are: strong, article, program"));
     assert!(refused("train tictactoe --set colour=red").contains("expected one of"));
     assert!(refused("train tictactoe --flag").contains("--flag"));
     assert!(refused("train").contains("<GAME>"));
@@ -43,10 +43,10 @@ fn impossible_values_are_refused_before_anything_is_written() {
         "--games 99999999999999999999",
         "--games many",
         "--set games=0",
-        "--set rate=nan",
-        "--set rate=inf",
-        "--set rate=-1",
-        "--set rate=fast",
+        "--set rate.start=nan",
+        "--set rate.start=inf",
+        "--set rate.start=-1",
+        "--set rate.start=fast",
         "--set hidden=0",
         "--set hidden=[0]",
         "--set =1",
@@ -60,7 +60,7 @@ fn impossible_values_are_refused_before_anything_is_written() {
     for arguments in impossible {
         bench.refused(&format!("train tictactoe {arguments}"));
     }
-    assert!(bench.refused("train tictactoe --set rate=nan").contains("rate = NaN is impossible"));
+    assert!(bench.refused("train tictactoe --set rate.start=nan").contains("rate = NaN to 0.001 is impossible"));
     assert!(files(&bench.path("")).is_empty());
 }
 
@@ -172,7 +172,7 @@ fn damaged_runs_are_refused_by_name_and_left_as_they_are() {
 #[test]
 fn numbers_that_explode_stop_the_run_name_the_game_and_keep_the_last_good_checkpoint() {
     let bench = Bench::new();
-    let said = bench.run("train tictactoe --games 100000 --seed 1 --out run --set rate=1e30 --checkpoint-every 0");
+    let said = bench.run("train tictactoe --games 100000 --seed 1 --out run --set scale=1e30 --checkpoint-every 0");
     assert_eq!((said.code, said.out.as_str()), (Some(1), ""), "{said:?}");
     let line = said.err.lines().last().unwrap();
     assert!(line.starts_with("tengen: ") && line.contains("stopped being finite in game "), "{line}");

@@ -51,7 +51,7 @@ fn ctrl_d_and_ctrl_c_leave_a_game_at_once() {
 #[test]
 fn ctrl_c_once_saves_and_twice_leaves_at_once() {
     let bench = Bench::new();
-    let mut once = session(&bench, "train tictactoe --games 4000000000 --out once");
+    let mut once = session(&bench, "train tictactoe --preset article --games 4000000000 --out once");
     once.exp_string("lost").unwrap();
     once.send_control('c').unwrap();
     once.exp_string("continue with 'tengen resume once'").unwrap();

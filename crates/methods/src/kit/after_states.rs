@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use net::file::Tensor;
-use net::value_net::{Term, ValueNet};
+use net::hidden::Term;
+use net::value_net::ValueNet;
 use rules::{Action, Choice, Evaluations, Evaluator, Game, NotExact, Outcome, Player, Rng, Seat};
 
 use crate::kit::choose::{argmax, epsilon_greedy_choices};

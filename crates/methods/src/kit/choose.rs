@@ -30,8 +30,9 @@ pub fn softmax(scores: &mut [f32], temperature: f32) {
         *score = ((*score - greatest) / temperature).exp();
         sum += *score;
     }
+    let scale = 1.0 / sum;
     for score in scores.iter_mut() {
-        *score /= sum;
+        *score *= scale;
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod after_states;
 pub mod best_response;
 pub mod choose;
+pub mod policy_network;
 pub mod replay;
 pub mod schedule;
 pub mod tally;

@@ -1,8 +1,9 @@
 //! Networks that say what a position is worth: their settings, their inputs, their first weights.
 
+use net::hidden::Term;
 use net::math;
 use net::mlp::{Activation, Place};
-use net::value_net::{Term, ValueNet};
+use net::value_net::ValueNet;
 use rules::{Game, Rng, Seat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
