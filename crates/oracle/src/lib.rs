@@ -3,6 +3,7 @@
 //! Nothing here is ever shown to a learner: no labels, no stopping, no choice of a checkpoint.
 
 pub mod audit;
+pub mod connect4;
 pub mod gomoku;
 pub mod mnk;
 pub mod strategy;

@@ -1,0 +1,188 @@
+//! Sets of cells as 64-bit words, and what can be read off them without search.
+//!
+//! The layout is that of `rules::connect4`: bit 7 x column + height, the seventh bit of a column always clear.
+//! Rows are counted from 1 at the bottom.
+
+use rules::connect4::has_four;
+
+/// The lowest cell of every column.
+pub(super) const BOTTOM: u64 = 0x0408_1020_4081;
+/// All cells.
+pub(super) const BOARD: u64 = BOTTOM * 0b11_1111;
+/// Rows 1, 3 and 5.
+pub(super) const ODD: u64 = BOTTOM * 0b01_0101;
+/// Rows 2, 4 and 6.
+pub(super) const EVEN: u64 = BOTTOM * 0b10_1010;
+/// Number of cells.
+pub(super) const CELLS: u32 = 42;
+
+/// The cells of one column.
+pub(super) const fn column(index: u32) -> u64 {
+    0b11_1111 << (7 * index)
+}
+
+/// The lowest empty cell of every column that is not full.
+#[inline(always)]
+pub(super) fn landings(occupied: u64) -> u64 {
+    (occupied + BOTTOM) & BOARD
+}
+
+/// The cells of `empty` that complete four in a row together with `stones`.
+#[inline(always)]
+pub(super) fn winning_cells(stones: u64, empty: u64) -> u64 {
+    let mut cells = stones << 1 & stones << 2 & stones << 3;
+    for step in [6, 7, 8] {
+        // Pairs of stones one and two steps away on one side of a cell, with a third beyond them or on its other side.
+        let after = stones << step & stones << (2 * step);
+        let before = stones >> step & stones >> (2 * step);
+        cells |= after & (stones << (3 * step) | stones >> step);
+        cells |= before & (stones >> (3 * step) | stones << step);
+    }
+    cells & empty
+}
+
+/// The lines through each cell that are not vertical: falling, level and rising, each as the set of all its cells.
+pub(super) static LINES: [[u64; 3]; 49] = {
+    let mut lines = [[0; 3]; 49];
+    let mut cell = 0;
+    while cell < 49 {
+        let (column, row) = (cell as i32 / 7, cell as i32 % 7);
+        let mut slope = -1;
+        while slope <= 1 && row < 6 {
+            let mut step = -6;
+            while step <= 6 {
+                let (c, r) = (column + step, row + step * slope);
+                if c >= 0 && c < 7 && r >= 0 && r < 6 {
+                    lines[cell][(slope + 1) as usize] |= 1 << (7 * c + r);
+                }
+                step += 1;
+            }
+            slope += 1;
+        }
+        cell += 1;
+    }
+    lines
+};
+
+/// For the stones on a line of at most seven cells, the cells of it that complete four in a row.
+pub(super) static COMPLETIONS: [u8; 128] = {
+    let mut table = [0; 128];
+    let mut stones = 0;
+    while stones < 128 {
+        let mut start = 0;
+        while start < 4 {
+            let mut gap = start;
+            while gap < start + 4 {
+                let rest = 0b1111 << start & !(1 << gap);
+                if stones & rest == rest && stones >> gap & 1 == 0 {
+                    table[stones] |= 1 << gap;
+                }
+                gap += 1;
+            }
+            start += 1;
+        }
+        stones += 1;
+    }
+    table
+};
+
+/// An upper bound on the score of the first player, who is to move, if one can be read off; at most 0.
+///
+/// The second player needs no more than to *follow up* (Allis, "A knowledge-based approach of Connect-Four", 1988,
+/// calls it claimeven): to answer in the same column, which gives him every even row. Where a column is open at an
+/// even row, its lowest cell is answered by another such cell; there is an even number of them, as an even number
+/// of cells is empty. So the first player never owns more than his stones, the empty odd rows and those lowest cells.
+/// If that holds no four he cannot win, and if the even rows complete a four of the second player he loses:
+/// at the latest when a single column is left at the highest cell which that four needs.
+#[inline(always)]
+pub(super) fn follow_up_bound(mine: u64, occupied: u64, landings: u64, alpha: i32) -> Option<i32> {
+    const ROW_6: u64 = BOTTOM << 5;
+    const ROW_4: u64 = BOTTOM << 3;
+    let empty = BOARD & !occupied;
+    let paired = landings & EVEN;
+    if has_four(mine | empty & ODD | paired) {
+        return None;
+    }
+    if alpha >= 0 {
+        return Some(0);
+    }
+    let theirs = mine ^ occupied | empty & EVEN & !paired;
+    Some(if !has_four(theirs) {
+        0
+    } else if !has_four(theirs & !(ROW_6 & empty)) {
+        -1
+    } else if !has_four(theirs & !((ROW_6 | ROW_4) & empty)) {
+        -2
+    } else {
+        -3
+    })
+}
+
+/// An upper bound on the score of the second player, who is to move, if one can be read off and is at most `alpha`.
+///
+/// The first player has an *odd threat*: he wins on a cell of row 3 or 5 that is not yet open. He plays the other
+/// columns as [`follow_up_bound`] says of the second player, until nothing is left there; then somebody must play
+/// below the threat, and the parity of the board makes it the second player, who gives it away.
+/// Until the column of the threat is entered the number of other columns open at an even row is odd. The first player
+/// enters it himself when the last of them is taken, on its odd cell, or answers there with the last of them. From
+/// then on both sides alternate in it, the second player on even rows.
+/// All that the second player can own is a superset of what this leaves him; if it holds no four, he loses, at the
+/// latest when 36 cells elsewhere and the column up to the threat are full.
+#[inline(always)]
+pub(super) fn odd_threat_bound(mine: u64, occupied: u64, their_wins: u64, landings: u64, alpha: i32) -> Option<i32> {
+    let empty = BOARD & !occupied;
+    let mut threats = their_wins & ODD & !landings & !(landings << 1);
+    while threats != 0 {
+        let cell = threats.trailing_zeros();
+        threats &= threats - 1;
+        let bound = if cell % 7 == 2 { -2 } else { -1 };
+        let here = column(cell / 7);
+        let below = empty & here & ((1 << cell) - 1);
+        let reach = mine | (empty & ODD | landings & EVEN) & !here | below & EVEN | landings & ODD & here;
+        if bound <= alpha && !has_four(reach) {
+            return Some(bound);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rules::Rng;
+
+    #[test]
+    fn winning_cells_are_those_that_make_four() {
+        let mut rng = Rng::new(7, 1);
+        for _ in 0..5_000 {
+            let stones = rng.bits() & rng.bits() & BOARD;
+            let empty = rng.bits() & BOARD & !stones;
+            let mut plain = 0;
+            for cell in 0..49 {
+                let bit = 1 << cell & empty;
+                // A line must run through the cell: the stones may hold others. Upwards, it ends there: stones fall.
+                let through = [[0, 1, 0], [1, 0, 3], [1, 1, 3], [1, -1, 3]].iter().any(|&[dc, dr, beyond]| {
+                    (-3..=beyond - 3).any(|start| {
+                        (start..start + 4).all(|i: i32| {
+                            let (c, r) = (cell / 7 + i * dc, cell % 7 + i * dr);
+                            (0..7).contains(&c) && (0..6).contains(&r) && (stones | bit) >> (7 * c + r) & 1 == 1
+                        })
+                    })
+                });
+                if bit != 0 && through {
+                    plain |= bit;
+                }
+            }
+            assert_eq!(winning_cells(stones, empty), plain, "{stones:#x} {empty:#x}");
+        }
+    }
+
+    #[test]
+    fn masks_cover_the_board() {
+        assert_eq!((BOARD.count_ones(), BOTTOM.count_ones()), (CELLS, 7));
+        assert_eq!((ODD | EVEN, ODD & EVEN), (BOARD, 0));
+        assert_eq!((0..7).map(column).fold(0, |a, b| a | b), BOARD);
+        assert_eq!(landings(0), BOTTOM);
+        assert_eq!(landings(BOARD), 0);
+    }
+}

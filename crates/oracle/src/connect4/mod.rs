@@ -1,0 +1,15 @@
+//! Connect Four, solved: the exact score of any position, without errors and in most cases at once.
+//!
+//! [`Solver`] answers questions about positions; the rest of this module is how.
+
+mod board;
+mod book;
+mod score;
+mod search;
+mod shelf;
+mod solver;
+mod table;
+
+pub use book::{Book, BookError};
+pub use score::{MovesError, Score, read_moves};
+pub use solver::{Solver, Stopped};
