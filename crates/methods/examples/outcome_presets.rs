@@ -5,14 +5,32 @@
 //! ```
 //!
 //! One line: the changes; seeds without a losing line in any trained seat, as first and as second player alone; the
-//! median of losing lines; the share of decisive positions in which the value is kept; the median of CPU seconds.
+//! median of losing lines; the share of decisive positions in which the value is kept; seeds that lost none of their
+//! last window of games, where the learner has one seat; the median of CPU seconds.
 
-use methods::learner::{Learner, Unwatched};
+use methods::learner::{Control, Learner, Metric, Row, Watch};
 use methods::outcome::{Outcome, Settings};
 use oracle::audit::audit;
 use oracle::table::Table;
 use rules::Seat;
 use rules::tictactoe::TicTacToe;
+
+/// Remembers how many games of the last window were lost.
+#[derive(Default)]
+struct LastWindow {
+    losses: Option<u64>,
+}
+
+impl<L> Watch<L> for LastWindow {
+    fn row(&mut self, row: &Row) {
+        let losses = row.metrics.iter().find(|(name, _)| *name == "losses");
+        self.losses = losses.and_then(|(_, n)| if let Metric::Count(n) = n { Some(*n) } else { None });
+    }
+
+    fn pause(&mut self, _learner: &L) -> Control {
+        Control::Continue
+    }
+}
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
@@ -31,13 +49,15 @@ fn main() {
     let trained = <Outcome<TicTacToe> as Learner<TicTacToe>>::seats(&config);
 
     let table = Table::new(&TicTacToe);
-    let (mut proved, mut proved_as) = (0, [0; 2]);
+    let (mut proved, mut proved_as, mut lossless) = (0, [0; 2], 0);
     let (mut lost, mut kept, mut seconds) = ([Vec::new(), Vec::new()], 0.0, Vec::new());
     for seed in 1..=seeds {
         let mut learner = Outcome::new(&TicTacToe, &config, seed).expect("possible settings");
         let start = cpu_seconds();
-        learner.train(&mut Unwatched).expect("finite numbers");
+        let mut last = LastWindow::default();
+        learner.train(&mut last).expect("finite numbers");
         seconds.push(cpu_seconds() - start);
+        lossless += u32::from(last.losses == Some(0));
         let found = audit(&table, &mut learner.agent()).expect("the agent is exact");
         proved += u32::from(trained.iter().all(|&seat| found.unbeatable_as(seat)));
         for seat in Seat::BOTH {
@@ -49,7 +69,7 @@ fn main() {
     }
     let [lost_x, lost_o] = lost.map(|mut lines| median(&mut lines));
     println!(
-        "{}: proved {proved}/{seeds} (X {}, O {}), losing lines X {lost_x} O {lost_o}, kept {kept:.4}, {:.3} s",
+        "{}: proved {proved}/{seeds} (X {}, O {}), losing lines X {lost_x} O {lost_o}, kept {kept:.4}, lossless {lossless}, {:.3} s",
         if changes.is_empty() { "unchanged".to_owned() } else { changes.join(" ") },
         proved_as[0],
         proved_as[1],

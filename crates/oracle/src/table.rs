@@ -187,6 +187,8 @@ mod tests {
             edges.iter().any(|edge| edge.score.wdl != edges[0].score.wdl)
         });
         assert_eq!((table.nodes().len(), ongoing.len(), differ.count()), (5_478, 4_520, 3_191));
+        let shapes: std::collections::HashSet<_> = ongoing.iter().map(|n| TicTacToe.canonical(&n.position)).collect();
+        assert_eq!(shapes.len(), 627);
         assert_eq!(table.nodes()[0].score.wdl, Wdl::Draw);
     }
 

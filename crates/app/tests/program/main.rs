@@ -52,7 +52,7 @@ impl Bench {
     fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tengen"));
         command.args(arguments.split_whitespace()).current_dir(self.folder.path());
-        for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LC_ALL", "LC_CTYPE"] {
+        for variable in ["CI", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LC_ALL", "LC_CTYPE"] {
             command.env_remove(variable);
         }
         command.env("LANG", "C.UTF-8").env("TERM", "xterm").env("TENGEN_SIMD", "portable");
