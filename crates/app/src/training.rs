@@ -63,6 +63,8 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
     let began_at = learner.games();
     let mut logs = run.logs(metrics_length)?;
     let Plan { method, preset, seed, .. } = plan;
+    // Before anything is said, so that whoever sees it may already press Ctrl-C.
+    let saving = Saving::begin();
     talk::say(paint(
         HEAD,
         match began_at {
@@ -87,7 +89,7 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
         origin: &mut origin,
         logs,
         course,
-        saving: Saving::begin(),
+        saving,
         progress,
         started,
         saved: started,
