@@ -1,6 +1,6 @@
 //! Files that are written whole or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -83,6 +83,22 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     let bytes = read(path)?;
     String::from_utf8(bytes).map_err(|_| anyhow::anyhow!("{} is not text in UTF-8", path.display()))
+}
+
+/// The name of the file by which a process holds a folder.
+pub(crate) const LOCK: &str = ".lock";
+
+/// Holds a folder for this process alone, until the file that is returned is dropped. `doing` says what another process
+/// is doing there if it holds the folder.
+pub(crate) fn lock(folder: &Path, doing: &str) -> Result<File> {
+    let path = folder.join(LOCK);
+    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+    let lock = lock.with_context(|| cannot_write(&path))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => bail!("another process is {doing} in {}", folder.display()),
+        Err(TryLockError::Error(e)) => Err(e).with_context(|| format!("{} cannot be locked", path.display())),
+    }
 }
 
 /// Makes a folder and those above it.

@@ -10,6 +10,8 @@ mod curve;
 mod engine;
 mod exit;
 mod files;
+mod match_folder;
+mod match_report;
 mod progress;
 mod prompt;
 mod pupil;
@@ -28,7 +30,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{audit, compare, export, list, play, resume, signature, train};
+use crate::commands::{arena, audit, compare, export, list, play, resume, signature, train};
 use crate::registry::DEFAULT_GAME;
 use crate::talk::{Look, paint};
 
@@ -62,6 +64,7 @@ struct Cli {
 enum Command {
     Train(train::Args),
     Resume(resume::Args),
+    Arena(arena::Args),
     Audit(audit::Args),
     Compare(compare::Args),
     Export(export::Args),
@@ -121,6 +124,7 @@ fn run(cli: Cli) -> Result<()> {
         None => show(look),
         Some(Command::Train(args)) => train::run(&args, look),
         Some(Command::Resume(args)) => resume::run(&args, look),
+        Some(Command::Arena(args)) => arena::run(&args, look),
         Some(Command::Audit(args)) => audit::run(&args, look),
         Some(Command::Compare(args)) => compare::run(&args, look),
         Some(Command::Export(args)) => export::run(&args),

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
+use arena::Record;
+use arena::formats::{self, GameTree};
 use methods::learner::{Agent, Control, Learner, Row, Watch};
 use methods::monte_carlo::MonteCarlo;
 use methods::outcome::Outcome;
@@ -61,6 +63,16 @@ pub(crate) trait Known: Game {
         None
     }
 
+    /// The list of even openings that comes with the program.
+    fn openings(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The game of a record as other programs write it, with the usual end of such files.
+    fn notation(&self, record: &Record) -> Result<(String, &'static str)> {
+        Ok((formats::text::write(&GameTree::from_record(self, record)?), "txt"))
+    }
+
     /// Whether the presets of the methods were tried on it.
     fn has_presets(&self) -> bool {
         false
@@ -100,6 +112,11 @@ impl Known for Grid {
             Rule::Renju => "in a row by the rules of Renju",
         };
         format!("{length} {rule} on {columns} x {rows}{falling}")
+    }
+
+    fn notation(&self, record: &Record) -> Result<(String, &'static str)> {
+        let tree = GameTree::from_record(self, record)?;
+        Ok(formats::sgf::write(&tree).map_or_else(|_| (formats::text::write(&tree), "txt"), |sgf| (sgf, "sgf")))
     }
 
     fn engine_rule(&self) -> Option<EngineRule> {
@@ -372,6 +389,11 @@ const MOST_SIMULATIONS: usize = 10_000_000;
 
 /// A player by its name: one of [`PLAYERS`], a run's folder, or an agent's file.
 pub(crate) fn player<G: Known>(game: &G, name: &str) -> Result<Opponent<G>> {
+    player_within(game, name, Limits::default())
+}
+
+/// As [`player`], with limits for an engine.
+pub(crate) fn player_within<G: Known>(game: &G, name: &str, limits: Limits) -> Result<Opponent<G>> {
     let other = |player: Box<dyn Player<G>>| Ok(Opponent::Other(player));
     match name {
         "random" => other(Box::new(Random)),
@@ -395,7 +417,7 @@ pub(crate) fn player<G: Known>(game: &G, name: &str) -> Result<Opponent<G>> {
             }
             if let Some(command) = name.strip_prefix("engine:") {
                 return match game.engine_rule() {
-                    Some(rule) => other(Box::new(Engine::new(game, command, rule, Limits::default())?)),
+                    Some(rule) => other(Box::new(Engine::new(game, command, rule, limits)?)),
                     None => bail!("engines of the Gomocup protocol do not play {}", game.title()),
                 };
             }
@@ -469,6 +491,14 @@ impl<G: Game> Opponent<G> {
             return Ok(());
         }
         bail!("{} has no depth: it does not look ahead by minimax over values", self.player().name());
+    }
+
+    /// The player, without where it comes from.
+    pub(crate) fn into_player(self) -> Box<dyn Player<G>> {
+        match self {
+            Opponent::Agent(trained) => trained.agent,
+            Opponent::Other(player) => player,
+        }
     }
 
     /// The player.

@@ -4,7 +4,7 @@
 //! only; `timing.jsonl` holds what the clock says. `checkpoints/` has the last two moments from which training can go on,
 //! named by the number of games, and `agent.safetensors` appears when the last game has been learned from.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,6 @@ const METRICS: &str = "metrics.jsonl";
 const TIMING: &str = "timing.jsonl";
 const CHECKPOINTS: &str = "checkpoints";
 const AGENT: &str = "agent.safetensors";
-const LOCK: &str = ".lock";
 
 /// Where runs are kept unless `--out` says otherwise.
 pub(crate) const RUNS: &str = "runs";
@@ -80,7 +79,8 @@ impl Run {
         if folder.join(CONFIG).exists() {
             bail!("{0} holds a run already: continue it with 'tengen resume {0}'", folder.display());
         }
-        if fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(|e| e.file_name() != LOCK))) {
+        if fs::read_dir(folder).is_ok_and(|mut entries| entries.any(|e| e.is_ok_and(|e| e.file_name() != files::LOCK)))
+        {
             bail!("{} holds other files: choose a new folder with --out", folder.display());
         }
         files::make_folder(&folder.join(CHECKPOINTS))?;
@@ -110,14 +110,7 @@ impl Run {
 
     /// Two processes that train in one folder would spoil each other's files.
     fn lock(folder: &Path) -> Result<Run> {
-        let path = folder.join(LOCK);
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let lock = lock.with_context(|| format!("{} cannot be written", path.display()))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Run { folder: folder.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => bail!("another process is training in {}", folder.display()),
-            Err(TryLockError::Error(e)) => Err(anyhow!(e).context(format!("{} cannot be locked", path.display()))),
-        }
+        Ok(Run { folder: folder.to_owned(), _lock: files::lock(folder, "training")? })
     }
 
     /// The folder.

@@ -105,6 +105,74 @@ pub(crate) fn plot(axes: &Axes<'_>, series: &[Series]) -> String {
     svg
 }
 
+/// A value with the interval around it.
+pub(crate) struct Bar {
+    /// Stands beside it.
+    pub(crate) name: String,
+    pub(crate) value: f64,
+    /// The ends of the interval; infinite where it is open.
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// Values below each other, each with its interval; an open end is an arrow to the edge of the plot.
+pub(crate) fn bars(title: &str, bars: &[Bar]) -> String {
+    const ROW: f64 = 26.0;
+    const NAMES: f64 = 220.0;
+    let finite = || bars.iter().flat_map(|bar| [bar.value, bar.low, bar.high]).filter(|x| x.is_finite());
+    let (low, high) = (finite().fold(0.0, f64::min), finite().fold(0.0, f64::max));
+    let margin = 0.08 * (high - low).max(1.0);
+    let (low, high) = (low - margin, high + margin);
+    let (left, right) = (NAMES, WIDTH - 24.0);
+    let height = TOP + ROW * bars.len() as f64 + BOTTOM;
+    let at = |x: f64| left + (right - left) * (x.clamp(low, high) - low) / (high - low);
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{0}\"><text class=\"title\" x=\"8\" y=\"18\">{0}</text>",
+        escape(title)
+    );
+    for x in ticks(low, high, false) {
+        let (x, text, floor) = (at(x), number(x), height - BOTTOM);
+        let _ = write!(
+            svg,
+            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{floor}\"/>\
+             <text class=\"tick\" text-anchor=\"middle\" x=\"{x:.1}\" y=\"{}\">{text}</text>",
+            floor + 18.0
+        );
+    }
+    for (i, bar) in bars.iter().enumerate() {
+        let y = TOP + ROW * (i as f64 + 0.5);
+        let colour = COLOURS[i % COLOURS.len()];
+        let _ = write!(
+            svg,
+            "<text class=\"tick\" text-anchor=\"end\" x=\"{}\" y=\"{}\">{}</text>\
+             <line x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{y}\" y2=\"{y}\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+            NAMES - 10.0,
+            y + 4.0,
+            escape(&bar.name),
+            at(bar.low),
+            at(bar.high)
+        );
+        for (end, tip) in [(bar.low, -8.0), (bar.high, 8.0)] {
+            let x = at(end);
+            // A stroke across a closed end, an arrow on an open one.
+            let back = if end.is_finite() { 0.0 } else { -tip };
+            let _ = write!(
+                svg,
+                "<path d=\"M{:.1} {} L{x:.1} {y} L{:.1} {}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
+                x + back,
+                y - 5.0,
+                x + back,
+                y + 5.0
+            );
+        }
+        if bar.value.is_finite() {
+            let _ = write!(svg, "<circle cx=\"{:.1}\" cy=\"{y}\" r=\"4\" fill=\"{colour}\"/>", at(bar.value));
+        }
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
 /// Round numbers from `start` to `end`: about five, or powers of ten.
 fn ticks(start: f64, end: f64, log: bool) -> Vec<f64> {
     if log {

@@ -7,9 +7,10 @@
 use std::ops::AddAssign;
 
 use rules::Wdl;
+use serde::Serialize;
 
 /// Results of one player.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// Games won.
     pub wins: u64,
@@ -58,7 +59,7 @@ impl AddAssign for Tally {
 }
 
 /// Pairs of games with exchanged seats, by what one player made of both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Pairs {
     /// Two wins.
     pub win_win: u64,
@@ -152,7 +153,7 @@ impl AddAssign for Pairs {
 }
 
 /// A 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// The lower end; minus infinity if it is open.
     pub low: f64,

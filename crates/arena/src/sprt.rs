@@ -32,6 +32,22 @@ pub enum Verdict {
 }
 
 impl Sprt {
+    /// Refuses what can't be tested.
+    ///
+    /// # Errors
+    /// Says what would be possible.
+    pub fn check(&self) -> Result<(), String> {
+        let Sprt { elo0, elo1, alpha, beta } = *self;
+        if !(elo0.abs() <= 1_000.0 && elo1.abs() <= 1_000.0 && elo0 < elo1) {
+            return Err(format!("differences of {elo0} and {elo1}: the first must be the smaller, both within 1000"));
+        }
+        let possible = |chance: f64| chance > 0.0 && chance < 0.5;
+        if !possible(alpha) || !possible(beta) {
+            return Err(format!("chances of error of {alpha} and {beta}: both must be above 0 and below 0.5"));
+        }
+        Ok(())
+    }
+
     /// The logarithms of the likelihood ratio at which the null and the alternative hypothesis are accepted.
     pub fn bounds(&self) -> (f64, f64) {
         ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
@@ -90,6 +106,21 @@ mod tests {
     use rules::{Rng, Wdl};
 
     const TEST: Sprt = Sprt { elo0: 0.0, elo1: 30.0, alpha: 0.05, beta: 0.05 };
+
+    #[test]
+    fn impossible_tests_are_refused() {
+        assert!(TEST.check().is_ok());
+        for bad in [
+            Sprt { elo1: 0.0, ..TEST },
+            Sprt { elo0: f64::NAN, ..TEST },
+            Sprt { elo1: f64::INFINITY, ..TEST },
+            Sprt { alpha: 0.0, ..TEST },
+            Sprt { beta: 0.5, ..TEST },
+            Sprt { beta: f64::NAN, ..TEST },
+        ] {
+            assert!(bad.check().is_err(), "{bad:?}");
+        }
+    }
 
     #[test]
     fn bounds_are_walds() {

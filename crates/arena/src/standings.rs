@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use rules::{Action, Seat, Wdl};
+use serde::Serialize;
 
 use crate::rating::{Match, Rating, ratings};
 use crate::record::{Reason, Record, Result};
@@ -23,7 +24,7 @@ pub struct Standings {
 }
 
 /// Games that a player lost without the opponent's doing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Faults {
     /// Moves that were refused.
     pub illegal: u64,

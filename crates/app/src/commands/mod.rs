@@ -1,5 +1,6 @@
 //! One file for each command.
 
+pub(crate) mod arena;
 pub(crate) mod audit;
 pub(crate) mod compare;
 pub(crate) mod export;

@@ -65,11 +65,10 @@ pub(crate) struct CourseArgs {
 
 impl CourseArgs {
     pub(crate) fn course(self, look: Look) -> Course {
-        let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Course {
             checkpoint_every: Duration::from_secs(self.checkpoint_every.into()),
             json: self.json,
-            threads: self.threads.map_or_else(all, |threads| threads.get().into()),
+            threads: threads(self.threads),
             look,
         }
     }
@@ -141,6 +140,12 @@ fn unused_seed(folder_of: impl Fn(u64) -> PathBuf) -> Result<u64> {
         }
     }
     bail!("a thousand drawn seeds all have their runs: choose one with --seed, or a folder with --out");
+}
+
+/// As many threads as were asked for, or as there are cores.
+pub(crate) fn threads(asked: Option<NonZeroU16>) -> usize {
+    let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    asked.map_or_else(all, |threads| threads.get().into())
 }
 
 /// A seed from the system's randomness.

@@ -1,5 +1,6 @@
 //! The whole program, driven as a person or a script would: the real binary, through pipes and in a terminal.
 
+mod arena;
 mod bad_input;
 mod export;
 mod interrupted;
