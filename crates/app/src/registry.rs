@@ -509,3 +509,31 @@ impl<G: Game> Opponent<G> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rules::Wdl;
+
+    /// The moves that a player may make.
+    fn may_play(player: &mut Opponent<TicTacToe>, position: &rules::tictactoe::Position) -> Vec<Action> {
+        let mut choices = Vec::new();
+        player.player().distribution(&TicTacToe, position, &mut choices).unwrap();
+        choices.iter().map(|choice| choice.action).collect()
+    }
+
+    #[test]
+    fn whoever_looks_ahead_takes_a_win_in_one_wherever_there_is_one() {
+        let table = TicTacToe.table().unwrap();
+        for name in ["perfect", "greedy", "minimax:1", "mcts:50", "shipped@50"] {
+            let mut player = player(&TicTacToe, name).unwrap();
+            for node in table.nodes().iter().filter(|node| (node.score.wdl, node.score.plies) == (Wdl::Win, 1)) {
+                let wins = |action| table.edges(node).iter().any(|e| e.action == action && e.score == node.score);
+                assert!(may_play(&mut player, &node.position).into_iter().all(wins), "{name}: {:?}", node.position);
+            }
+            // X has 0, 3 and 4, O has 1, 6 and 8: only 5 completes a line.
+            let position = TicTacToe.read_position("xo./xx./o.o x").unwrap();
+            assert_eq!(may_play(&mut player, &position), [5], "{name}");
+        }
+    }
+}
