@@ -17,11 +17,11 @@ pub(crate) fn train(root: &Path) -> Result<()> {
         let run = std::env::temp_dir().join(format!("tengen-agent-{}", std::process::id()));
         let folder = run.to_str().context("the folder for temporary files has a name in UTF-8")?;
         tengen(&["train", game, "--seed", seed, "--out", folder])?;
-        let agent = root.join("agents").join(format!("{game}.safetensors"));
-        fs::copy(run.join("agent.safetensors"), &agent)?;
+        let audit = tengen(&["audit", folder])?;
+        let agents = root.join("agents");
+        fs::copy(run.join("agent.safetensors"), agents.join(format!("{game}.safetensors")))?;
         fs::remove_dir_all(&run)?;
-        let audit = tengen(&["audit", agent.to_str().context("the repository's path is in UTF-8")?])?;
-        // The first lines name the file, by where it lies on this machine.
+        // The first line names the file, by where it lies on this machine.
         let audit: Vec<&str> = audit.trim().lines().skip(1).map(str::trim_end).collect();
         let card = format!(
             "# The agent for {game}\n\nMade by `cargo xtask agents`: the default method and preset, seed {seed}, portable arithmetic\n\
@@ -29,7 +29,7 @@ pub(crate) fn train(root: &Path) -> Result<()> {
              `tengen audit shipped --game {game}` prints:\n\n```text\n{}\n```\n",
             audit.join("\n")
         );
-        fs::write(root.join("agents").join(format!("{game}.md")), card)?;
+        fs::write(agents.join(format!("{game}.md")), card)?;
         println!("xtask: agents/{game}.safetensors, agents/{game}.md");
     }
     Ok(())

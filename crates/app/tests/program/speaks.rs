@@ -9,8 +9,8 @@ fn without_a_terminal_the_bare_command_trains_proves_and_ends() {
     let bench = Bench::new();
     let said = bench.run("");
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.err.contains("Learning tic-tac-toe from nothing: outcome, preset "), "{said:?}");
-    assert!(said.out.contains(" losing lines of "), "{said:?}");
+    assert!(said.err.contains("Learning tic-tac-toe from nothing: outcome, preset strong"), "{said:?}");
+    assert!(said.out.contains("UNBEATABLE (proved: 0 losing lines of "), "{said:?}");
     assert!(!said.out.contains("Your move"));
 }
 
@@ -84,6 +84,7 @@ fn the_list_shows_what_there_is_and_the_settings_with_their_docs() {
     for part in [
         "tic-tac-toe",
         "outcome",
+        "strong",
         "article",
         "program",
         "perfect",
@@ -97,7 +98,7 @@ fn the_list_shows_what_there_is_and_the_settings_with_their_docs() {
     let settings = bench.ok("list outcome");
     assert!(settings.contains("games") && settings.contains("--set KEY=VALUE"), "{settings}");
     let json: serde_json::Value = serde_json::from_str(&bench.ok("list outcome --json")).unwrap();
-    for field in json["article"].as_array().unwrap() {
+    for field in json["strong"].as_array().unwrap() {
         assert!(field["about"].as_str().unwrap().len() > 10, "{field} has no documentation");
     }
 }
