@@ -1,12 +1,13 @@
-"""Our networks and PyTorch's, in turns, one thread each, f32.
+"""Our networks and PyTorch's, in turns, one thread each; PyTorch's in f32, ours too unless the work is `bf16`.
 
 `python beside_pytorch.py PROGRAM [--rounds N] [--seconds S] [CASE ...]` where PROGRAM is the built bench `networks` and a
-CASE is like `A:inference:256`. Prints CSV: case, ours and PyTorch's medians over the rounds (positions a second), and the
+CASE is like `A:inference:256` (or `A:bf16:256`, left out where the processor cannot do it). Prints CSV: case, ours and PyTorch's medians over the rounds (positions a second), and the
 median, least and largest of the rounds' ratios. For AVX2 alone set TENGEN_SIMD=avx2, ATEN_CPU_CAPABILITY=avx2 and
 ONEDNN_MAX_CPU_ISA=AVX2; all are passed on.
 """
 
 import argparse
+import math
 import statistics
 import subprocess
 import sys
@@ -19,7 +20,8 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fixtures"))
 from board_net import BoardNet  # noqa: E402
 
-CASES = [f"{n}:inference:{b}" for n in "AB" for b in (1, 32, 256)] + ["A:training:256", "B:training:256"]
+CASES = [f"{n}:{work}:{b}" for work in ("inference", "bf16") for n in "AB" for b in (1, 32, 256)]
+CASES += ["A:training:256", "B:training:256"]
 CASES += ["C:inference:1", "C:inference:64", "C:training:64"]
 
 
@@ -44,7 +46,7 @@ def theirs(case):
     else:
         net, shape, actions = BoardNet(4, 64, 6, True, False), (4, 15, 15), 225
     x = torch.rand(batch, *shape).round()
-    if work == "inference":
+    if work != "training":
         net.eval()
 
         def run():
@@ -102,6 +104,8 @@ def main():
             ours.stdin.write(f"{name} {work} {size} 1 {args.seconds}\n")
             ours.stdin.flush()
             rates.append((float(ours.stdout.readline()), rate(run, args.seconds) * batch))
+        if any(math.isnan(a) for a, _ in rates):
+            continue
         ratios = [a / b for a, b in rates]
         own, peer = (statistics.median(r[i] for r in rates) for i in (0, 1))
         middle = statistics.median(ratios)

@@ -298,12 +298,12 @@ mod tests {
         let board = Board { height: 6, width: 7 };
         let net = trained(board);
         let planes: Vec<f32> = numbers(40 * 2 * board.area(), 99).iter().map(|x| x.max(0.0).ceil()).collect();
-        let run = |way| {
+        let run = |way, planes: &[f32]| {
             let mut outputs = Outputs::default();
-            net.inference_by(board, way).run(&planes, &Workers::one(), &mut outputs).unwrap();
+            net.inference_by(board, way).run(planes, &Workers::one(), &mut outputs).unwrap();
             outputs
         };
-        let (full, half) = (run(Way::Single { nominal_batch: 256 }), run(Way::Half { software: true }));
+        let full = run(Way::Single { nominal_batch: 256 }, &planes);
         let worst = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         let policy = |outputs: &Outputs| -> Vec<f32> {
             let softmax = |logits: &[f32]| {
@@ -312,8 +312,17 @@ mod tests {
             };
             outputs.policy.chunks(7).flat_map(softmax).collect()
         };
-        let (policy, value) = (worst(&policy(&full), &policy(&half)), worst(&full.value, &half.value));
-        assert!(policy < 1e-3 && value < 1e-2, "policy off by {policy}, value by {value}");
-        assert_ne!(full, half);
+        for software in [true, false] {
+            if !software && !tiles::permitted() {
+                continue;
+            }
+            let half = run(Way::Half { software }, &planes);
+            let (policy, value) = (worst(&policy(&full), &policy(&half)), worst(&full.value, &half.value));
+            assert!(policy < 1e-3 && value < 1e-2, "policy off by {policy}, value by {value}");
+            assert_ne!(full, half);
+            // The same bits in another batch.
+            let few = run(Way::Half { software }, &planes[..3 * 2 * board.area()]);
+            assert_eq!((&few.policy[..], &few.value[..]), (&half.policy[..21], &half.value[..3]));
+        }
     }
 }

@@ -327,8 +327,10 @@ impl BoardNet {
         Ok(self.inference_by(board, Way::Single { nominal_batch }))
     }
 
-    /// As [`BoardNet::inference`], with the blocks in bfloat16: about four times as fast, with 8 bits of precision in the blocks' inputs
-    /// and weights. `None` where the processor has no tiles for it (AMX), or the channels are no multiple of 32.
+    /// As [`BoardNet::inference`], with the blocks in bfloat16: several times as fast, with 8 bits of precision in the
+    /// blocks' inputs and weights. The outputs have other bits, so this is never taken unasked. `None` where the
+    /// processor has no tiles for it (AMX) or [`Level::best`] is forced below AVX-512, or the channels are no multiple
+    /// of 32.
     ///
     /// # Errors
     /// [`NetError::Spec`] for an empty board.

@@ -5,6 +5,9 @@
 //! (Intel, "Architecture Instruction Set Extensions Programming Reference", chapter 3). That is 8,192 multiply-adds in 16
 //! cycles, eight times what AVX-512 does in f32.
 //!
+//! A block of sums is three tiles of points by two of outputs: seven loads, of a tile in 8 cycles each, go beside six multiplications, of 16
+//! cycles each, if every row of a tile is a line of the cache; rows across two lines halve the whole speed.
+//!
 //! A tile's rows lie at one distance, so the points of a board must too, border included: here a board has one column and
 //! two rows more, which stay 0, and the neighbours of 16 points in a row of memory are 16 points in a row of memory, whatever the tap.
 //! The few sums for the extra column are thrown away.
@@ -21,6 +24,13 @@ const SIDE: usize = 16;
 const DEPTH: usize = 32;
 /// Bytes in a row of a tile.
 const ROW: usize = 64;
+/// Rows of the largest block of sums.
+const BLOCK: usize = 3 * SIDE;
+
+/// Numbers of bfloat16 in a line of the cache: a tile's row that begins with one is read at once, another in two halves.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Line([u16; DEPTH]);
 
 /// The nearest bfloat16, halves to even; numbers too small for a normal f32 become 0, as the instructions take them.
 #[inline(always)]
@@ -57,30 +67,33 @@ impl Padded {
         self.sums() + 2 * self.pitch() + 2
     }
 
-    /// Numbers for so many positions.
-    pub(crate) fn len(self, positions: usize, channels: usize) -> usize {
-        positions * self.points() * channels
+    /// Lines of a board in memory.
+    fn lines(self, channels: usize) -> usize {
+        self.points() * channels / DEPTH
     }
 }
 
 /// Weights of a convolution, tile by tile.
 #[derive(Clone, Debug)]
-pub(crate) struct Packed {
+struct Packed {
     channels: Channels,
-    /// `[output / 16][tap][input / 32][16 pairs of inputs][16 outputs][2]`.
-    tiles: Vec<u16>,
+    /// `[output / 32][tap][input / 32][2]` tiles of `[16 pairs of inputs][16 outputs][2]`: in the order of their use.
+    tiles: Vec<Line>,
 }
 
 impl Packed {
-    /// `weights` is `[9][input][output]`; inputs are a multiple of 32 and outputs of 16.
-    pub(crate) fn new(channels: Channels, weights: &[f32]) -> Packed {
+    /// `weights` is `[9][input][output]`; inputs and outputs are multiples of 32.
+    fn new(channels: Channels, weights: &[f32]) -> Packed {
         let Channels { input, output } = channels;
-        assert!(input.is_multiple_of(DEPTH) && output.is_multiple_of(SIDE) && weights.len() == 9 * input * output);
-        let mut tiles = Vec::with_capacity(weights.len());
-        for first in (0..output).step_by(SIDE) {
-            for pair in 0..9 * input / 2 {
-                for column in 0..SIDE {
-                    tiles.extend([0, 1].map(|odd| rounded(weights[(2 * pair + odd) * output + first + column])));
+        assert!(input.is_multiple_of(DEPTH) && output.is_multiple_of(DEPTH) && weights.len() == 9 * input * output);
+        let mut tiles = Vec::with_capacity(weights.len() / DEPTH);
+        for half in (0..output).step_by(DEPTH) {
+            for inputs in (0..9 * input).step_by(DEPTH) {
+                for first in [half, half + SIDE] {
+                    for pair in (inputs..inputs + DEPTH).step_by(2) {
+                        let weight = |at: usize| rounded(weights[(pair + at % 2) * output + first + at / 2]);
+                        tiles.push(Line(std::array::from_fn(weight)));
+                    }
                 }
             }
         }
@@ -95,7 +108,7 @@ impl Packed {
 /// distance in bytes.
 pub(crate) trait Tiles {
     unsafe fn zero<const T: u8>(&mut self);
-    unsafe fn load<const T: u8>(&mut self, from: *const u16, distance: usize);
+    unsafe fn load<const T: u8>(&mut self, from: *const Line, distance: usize);
     unsafe fn store<const T: u8>(&mut self, to: *mut f32, distance: usize);
     /// Sums T += A B.
     unsafe fn multiply<const T: u8, const A: u8, const B: u8>(&mut self);
@@ -130,7 +143,7 @@ impl Tiles for Software {
         self.registers[usize::from(T)].fill(0);
     }
 
-    unsafe fn load<const T: u8>(&mut self, from: *const u16, distance: usize) {
+    unsafe fn load<const T: u8>(&mut self, from: *const Line, distance: usize) {
         for (row, register) in self.registers[usize::from(T)].chunks_exact_mut(ROW).enumerate() {
             // SAFETY: the caller's promise.
             unsafe { from.cast::<u8>().add(row * distance).copy_to_nonoverlapping(register.as_mut_ptr(), ROW) };
@@ -214,8 +227,8 @@ pub(crate) fn permitted() -> bool {
     false
 }
 
-/// Whether the processor has tiles of bfloat16 and the system saves them, asked once; asks Linux for permission (its
-/// Documentation/arch/x86/xstate.rst).
+/// Whether the processor has tiles of bfloat16 and the system saves them, and [`Level::best`] is not forced below them;
+/// asked once. Asks Linux for permission (its Documentation/arch/x86/xstate.rst).
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub(crate) fn permitted() -> bool {
     use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
@@ -228,7 +241,7 @@ pub(crate) fn permitted() -> bool {
     }
 
     *PERMITTED.get_or_init(|| {
-        if __cpuid(0).eax < 7 || !is_x86_feature_detected!("xsave") {
+        if Level::best().isa() != crate::math::Isa::Avx512 || __cpuid(0).eax < 7 || !is_x86_feature_detected!("xsave") {
             return false;
         }
         // Bit 22: tiles of bfloat16; bit 24: tiles. States 17 and 18: their configuration and contents.
@@ -260,7 +273,7 @@ impl Tiles for Amx {
     }
 
     #[inline(always)]
-    unsafe fn load<const T: u8>(&mut self, from: *const u16, distance: usize) {
+    unsafe fn load<const T: u8>(&mut self, from: *const Line, distance: usize) {
         unsafe {
             std::arch::asm!("tileloadd tmm{t}, [{from} + {distance}*1]", t = const T, from = in(reg) from,
                 distance = in(reg) distance, options(nostack, readonly));
@@ -284,61 +297,30 @@ impl Tiles for Amx {
     }
 }
 
-/// The convolution of one board before bias and ReLU: `sums` becomes `[Padded::sums][output]`; `x` is the board's part
-/// of an array of [`Padded::len`].
-pub(crate) fn convolve<T: Tiles>(tiles: &mut T, padded: Padded, packed: &Packed, x: &[u16], sums: &mut [f32]) {
-    let Channels { input, output } = packed.channels;
-    assert!(x.len() == padded.len(1, input) && sums.len() == padded.sums() * output);
-    let of_outputs = 9 * input * SIDE;
-    for (n, weights) in packed.tiles.chunks(2 * of_outputs).enumerate() {
-        let mut row = 0;
-        while row < padded.sums() {
-            let block = Block {
-                x: x[row * input..].as_ptr(),
-                input,
-                pitch: padded.pitch(),
-                weights: weights.as_ptr(),
-                of_outputs,
-                sums: sums[row * output + n * 2 * SIDE..].as_mut_ptr(),
-                output,
-            };
-            // SAFETY: the block's rows are below `sums`, and the farthest tap of the last of them is below `points`, the
-            // weights have `of_outputs` numbers for each of one or two columns of tiles.
-            row += SIDE
-                * unsafe {
-                    match ((padded.sums() - row) / SIDE, weights.len() / of_outputs) {
-                        (3.., 2) => block.run::<T, 3, 2>(tiles),
-                        (2, 2) => block.run::<T, 2, 2>(tiles),
-                        (_, 2) => block.run::<T, 1, 2>(tiles),
-                        (3.., _) => block.run::<T, 3, 1>(tiles),
-                        (2, _) => block.run::<T, 2, 1>(tiles),
-                        (_, _) => block.run::<T, 1, 1>(tiles),
-                    }
-                };
-        }
-    }
-}
+/// The sums of a point for 32 outputs, two lines of the cache.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
+struct Sums([f32; DEPTH]);
 
-/// Up to three tiles of points by up to two of outputs.
+/// Up to three tiles of points by two of outputs.
 struct Block {
-    x: *const u16,
-    input: usize,
+    x: *const Line,
+    /// Lines of a point.
+    depth: usize,
     pitch: usize,
-    weights: *const u16,
-    of_outputs: usize,
+    weights: *const Line,
     sums: *mut f32,
-    output: usize,
 }
 
 impl Block {
-    /// Sums in tiles 0 to 5, points in 6, weights in 7. Returns ROWS.
+    /// Sums in tiles 0 to 5, points in 6, weights in 7.
     ///
     /// # Safety
     /// The pointers reach as far as the loops go.
     #[inline(always)]
-    unsafe fn run<T: Tiles, const ROWS: usize, const COLUMNS: usize>(&self, tiles: &mut T) -> usize {
-        let distance = 2 * self.input;
-        let tile = 2 * SIDE * SIDE;
+    unsafe fn run<T: Tiles, const ROWS: usize>(&self, tiles: &mut T) {
+        let distance = ROW * self.depth;
+        let below = SIDE * self.depth;
         // SAFETY: the caller's promise.
         unsafe {
             tiles.zero::<0>();
@@ -347,56 +329,48 @@ impl Block {
             tiles.zero::<3>();
             tiles.zero::<4>();
             tiles.zero::<5>();
+            let mut weights = self.weights;
             for tap in 0..9 {
-                let x = self.x.add((tap / 3 * self.pitch + tap % 3) * self.input);
-                for depth in 0..self.input / DEPTH {
-                    let x = x.add(depth * DEPTH);
-                    let weights = self.weights.add((tap * (self.input / DEPTH) + depth) * tile);
+                let mut x = self.x.add((tap / 3 * self.pitch + tap % 3) * self.depth);
+                for _ in 0..self.depth {
                     tiles.load::<7>(weights, ROW);
                     tiles.load::<6>(x, distance);
                     tiles.multiply::<0, 6, 7>();
                     if ROWS > 1 {
-                        tiles.load::<6>(x.add(SIDE * self.input), distance);
+                        tiles.load::<6>(x.add(below), distance);
                         tiles.multiply::<1, 6, 7>();
                     }
                     if ROWS > 2 {
-                        tiles.load::<6>(x.add(2 * SIDE * self.input), distance);
+                        tiles.load::<6>(x.add(2 * below), distance);
                         tiles.multiply::<2, 6, 7>();
                     }
-                    if COLUMNS > 1 {
-                        tiles.load::<7>(weights.add(self.of_outputs), ROW);
-                        if ROWS > 2 {
-                            tiles.multiply::<5, 6, 7>();
-                        }
-                        if ROWS > 1 {
-                            tiles.load::<6>(x.add(SIDE * self.input), distance);
-                            tiles.multiply::<4, 6, 7>();
-                            tiles.load::<6>(x, distance);
-                        }
-                        tiles.multiply::<3, 6, 7>();
+                    tiles.load::<7>(weights.add(SIDE), ROW);
+                    if ROWS > 2 {
+                        tiles.multiply::<5, 6, 7>();
                     }
+                    if ROWS > 1 {
+                        tiles.load::<6>(x.add(below), distance);
+                        tiles.multiply::<4, 6, 7>();
+                        tiles.load::<6>(x, distance);
+                    }
+                    tiles.multiply::<3, 6, 7>();
+                    weights = weights.add(2 * SIDE);
+                    x = x.add(1);
                 }
             }
-            let distance = 4 * self.output;
+            let distance = 4 * DEPTH;
+            let below = SIDE * DEPTH;
             tiles.store::<0>(self.sums, distance);
+            tiles.store::<3>(self.sums.add(SIDE), distance);
             if ROWS > 1 {
-                tiles.store::<1>(self.sums.add(SIDE * self.output), distance);
+                tiles.store::<1>(self.sums.add(below), distance);
+                tiles.store::<4>(self.sums.add(below + SIDE), distance);
             }
             if ROWS > 2 {
-                tiles.store::<2>(self.sums.add(2 * SIDE * self.output), distance);
-            }
-            if COLUMNS > 1 {
-                let sums = self.sums.add(SIDE);
-                tiles.store::<3>(sums, distance);
-                if ROWS > 1 {
-                    tiles.store::<4>(sums.add(SIDE * self.output), distance);
-                }
-                if ROWS > 2 {
-                    tiles.store::<5>(sums.add(2 * SIDE * self.output), distance);
-                }
+                tiles.store::<2>(self.sums.add(2 * below), distance);
+                tiles.store::<5>(self.sums.add(2 * below + SIDE), distance);
             }
         }
-        ROWS
     }
 }
 
@@ -412,9 +386,9 @@ pub(crate) struct HalfTrunk {
 /// What a board is evaluated in; the borders stay 0.
 #[derive(Debug, Default)]
 pub(crate) struct HalfScratch {
-    outer: Vec<u16>,
-    inner: Vec<u16>,
-    sums: Vec<f32>,
+    outer: Vec<Line>,
+    inner: Vec<Line>,
+    sums: Vec<Sums>,
 }
 
 impl HalfTrunk {
@@ -438,16 +412,58 @@ impl HalfTrunk {
     pub(crate) fn run<T: Tiles>(&self, level: Level, tiles: &mut T, trunk: &mut [f32], scratch: &mut HalfScratch) {
         let HalfTrunk { padded, channels, convolutions } = self;
         let HalfScratch { outer, inner, sums } = scratch;
-        outer.resize(padded.len(1, *channels), 0);
-        inner.resize(padded.len(1, *channels), 0);
-        sums.resize(padded.sums() * channels, 0.0);
+        outer.resize(padded.lines(*channels), Line::default());
+        inner.resize(padded.lines(*channels), Line::default());
+        sums.resize(BLOCK, Sums::default());
         for board in trunk.chunks_exact_mut(padded.height * padded.width * channels) {
             round(level, *padded, *channels, board, outer);
             for block in convolutions.chunks_exact(2) {
-                convolve(tiles, *padded, &block[0].0, outer, sums);
-                finish(level, *padded, sums, &block[0].1, &mut [], inner);
-                convolve(tiles, *padded, &block[1].0, inner, sums);
-                finish(level, *padded, sums, &block[1].1, board, outer);
+                self.convolve(level, tiles, &block[0], outer, sums, &mut [], inner);
+                self.convolve(level, tiles, &block[1], inner, sums, board, outer);
+            }
+        }
+    }
+
+    /// A convolution of one board, and what `finish` does to its sums.
+    fn convolve<T: Tiles>(
+        &self,
+        level: Level,
+        tiles: &mut T,
+        (packed, bias): &(Packed, Vec<f32>),
+        x: &[Line],
+        sums: &mut [Sums],
+        residual: &mut [f32],
+        to: &mut [Line],
+    ) {
+        let padded = self.padded;
+        let Channels { input, output } = packed.channels;
+        let depth = input / DEPTH;
+        let of_half = 2 * 9 * depth * SIDE;
+        assert!(
+            x.len() == padded.lines(input) && packed.tiles.len() == output / DEPTH * of_half && sums.len() == BLOCK
+        );
+        for (half, weights) in packed.tiles.chunks_exact(of_half).enumerate() {
+            for first in (0..padded.sums()).step_by(BLOCK) {
+                let block = Block {
+                    x: x[first * depth..].as_ptr(),
+                    depth,
+                    pitch: padded.pitch(),
+                    weights: weights.as_ptr(),
+                    sums: sums.as_mut_ptr().cast(),
+                };
+                let rows = BLOCK.min(padded.sums() - first);
+                // SAFETY: the block's rows are below `Padded::sums`, so the farthest tap of the last of them is below
+                // `Padded::points`; the weights are those of 9 taps, and the sums have room for three tiles by two.
+                unsafe {
+                    match rows / SIDE {
+                        1 => block.run::<T, 1>(tiles),
+                        2 => block.run::<T, 2>(tiles),
+                        _ => block.run::<T, 3>(tiles),
+                    }
+                }
+                let place = Place { padded, first, half, depth: output / DEPTH };
+                let bias = bias[half * DEPTH..].first_chunk().expect("a bias for each output");
+                finish(level, place, &sums[..rows], bias, residual, to);
             }
         }
     }
@@ -455,48 +471,72 @@ impl HalfTrunk {
 
 by_level! {
     /// The board's numbers as bfloat16, at their places between the borders.
-    plain fn round = round_body(padded: Padded, channels: usize, board: &[f32], to: &mut [u16])
+    plain fn round = round_body(padded: Padded, channels: usize, board: &[f32], to: &mut [Line])
 }
 
 #[inline(always)]
-fn round_body(padded: Padded, channels: usize, board: &[f32], to: &mut [u16]) {
+fn round_body(padded: Padded, channels: usize, board: &[f32], to: &mut [Line]) {
     for (row, board) in board.chunks_exact(padded.width * channels).enumerate() {
-        let start = (1 + (row + 1) * padded.pitch()) * channels;
-        for (to, x) in to[start..start + board.len()].iter_mut().zip(board) {
-            *to = rounded(*x);
+        let start = (1 + (row + 1) * padded.pitch()) * channels / DEPTH;
+        for (to, x) in to[start..start + board.len() / DEPTH].iter_mut().zip(board.as_chunks::<DEPTH>().0) {
+            for (to, x) in to.0.iter_mut().zip(x) {
+                *to = rounded(*x);
+            }
         }
     }
 }
 
+/// Which sums a block has: from row `first` of the board on, for outputs from 32 `half` on, where a point has `depth` lines.
+#[derive(Clone, Copy)]
+struct Place {
+    padded: Padded,
+    first: usize,
+    half: usize,
+    depth: usize,
+}
+
 by_level! {
     /// ReLU(sums + bias), or with a `residual` ReLU(sums + bias + residual), which then replaces it; rounded to `to`.
-    plain fn finish = finish_body(padded: Padded, sums: &[f32], bias: &[f32], residual: &mut [f32], to: &mut [u16])
+    plain fn finish = finish_body(
+        place: Place, sums: &[Sums], bias: &[f32; DEPTH], residual: &mut [f32], to: &mut [Line],
+    )
 }
 
 #[inline(always)]
-fn finish_body(padded: Padded, sums: &[f32], bias: &[f32], residual: &mut [f32], to: &mut [u16]) {
-    let channels = bias.len();
-    for row in 0..padded.height {
-        for column in 0..padded.width {
-            let at = row * padded.pitch() + column;
-            let sums = &sums[at * channels..(at + 1) * channels];
-            // The point stands one row and one column further.
-            let at = at + padded.pitch() + 1;
-            let to = &mut to[at * channels..(at + 1) * channels];
-            if residual.is_empty() {
-                for c in 0..channels {
-                    let sum = sums[c] + bias[c];
-                    to[c] = rounded(if sum > 0.0 { sum } else { 0.0 });
-                }
-            } else {
-                let point = (row * padded.width + column) * channels;
-                let residual = &mut residual[point..point + channels];
-                for c in 0..channels {
-                    let sum = sums[c] + bias[c] + residual[c];
-                    residual[c] = if sum > 0.0 { sum } else { 0.0 };
-                    to[c] = rounded(residual[c]);
-                }
+fn finish_body(place: Place, sums: &[Sums], bias: &[f32; DEPTH], residual: &mut [f32], to: &mut [Line]) {
+    let Place { padded, first, half, depth } = place;
+    let (residual, _) = residual.as_chunks_mut::<DEPTH>();
+    let (mut row, mut next) = (first / padded.pitch(), first % padded.pitch());
+    for (n, Sums(sums)) in sums.iter().enumerate() {
+        let column = next;
+        next += 1;
+        if column == padded.width {
+            (row, next) = (row + 1, 0);
+            continue;
+        }
+        if row >= padded.height {
+            break;
+        }
+        let mut y = [0.0; DEPTH];
+        for c in 0..DEPTH {
+            y[c] = sums[c] + bias[c];
+        }
+        if residual.is_empty() {
+            for c in 0..DEPTH {
+                y[c] = if y[c] > 0.0 { y[c] } else { 0.0 };
             }
+        } else {
+            let residual = &mut residual[(row * padded.width + column) * depth + half];
+            for c in 0..DEPTH {
+                let sum = y[c] + residual[c];
+                y[c] = if sum > 0.0 { sum } else { 0.0 };
+            }
+            *residual = y;
+        }
+        // The point stands one row and one column further.
+        let to = &mut to[(first + n + padded.pitch() + 1) * depth + half].0;
+        for c in 0..DEPTH {
+            to[c] = rounded(y[c]);
         }
     }
 }
