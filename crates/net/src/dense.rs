@@ -20,6 +20,8 @@ use crate::workers::Workers;
 
 /// Rows of a batch whose gradients are summed together, before those sums are added in order.
 const CHUNK: usize = 64;
+/// Weights whose sums over chunks are one worker's: 64 KiB.
+const PART: usize = 1 << 14;
 
 /// What a dense network is. Weights fit a network only if all of this is equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,6 +137,8 @@ pub struct DenseNet {
     /// For each layer its outputs, after their ReLU.
     out: Vec<Vec<f32>>,
     outputs: Outputs,
+    /// The gradients of all chunks but the first.
+    partial: Vec<f32>,
 }
 
 impl DenseNet {
@@ -166,6 +170,7 @@ impl DenseNet {
             inputs: Vec::new(),
             out: vec![Vec::new(); layers.len()],
             outputs: Outputs::default(),
+            partial: Vec::new(),
             weights,
             layers,
         })
@@ -253,9 +258,10 @@ impl DenseNet {
     pub fn backward(&mut self, d: &Outputs, workers: &Workers) -> Result<(), NetError> {
         check("the policy's gradient", &d.policy, self.outputs.policy.len())?;
         check("the value's gradient", &d.value, self.outputs.value.len())?;
-        self.transpose();
+        self.transpose(workers);
         let chunks = d.value.len().div_ceil(CHUNK);
-        let mut partial = vec![0.0; (chunks - 1) * self.gradients.len()];
+        let mut partial = std::mem::take(&mut self.partial);
+        partial.resize((chunks - 1) * self.gradients.len(), 0.0);
         // The first chunk's gradients go where all end up, so that a small batch needs no second array.
         let parts = std::iter::once(&mut self.gradients[..]).chain(partial.chunks_mut(self.weights.data.len()));
         let items = parts.enumerate().collect();
@@ -263,6 +269,9 @@ impl DenseNet {
         let (inputs, out, outputs, transposed) = (&self.inputs, &self.out, &self.outputs, &self.transposed);
         let actions = self.spec.actions;
         workers.each(items, |(chunk, gradients): (usize, &mut [f32])| {
+            if chunk > 0 {
+                gradients.fill(0.0);
+            }
             let first = chunk * CHUNK;
             let rows = CHUNK.min(d.value.len() - first);
             let last = padded(actions + 1);
@@ -301,9 +310,14 @@ impl DenseNet {
                 }
             }
         });
-        for partial in partial.chunks(self.weights.data.len()) {
-            pointwise::add(level, partial, &mut self.gradients);
-        }
+        let length = self.weights.data.len();
+        let items = self.gradients.chunks_mut(PART).enumerate().collect();
+        workers.each(items, |(n, part): (usize, &mut [f32])| {
+            for partial in partial.chunks(length) {
+                pointwise::add(level, &partial[n * PART..][..part.len()], part);
+            }
+        });
+        self.partial = partial;
         Ok(())
     }
 
@@ -316,12 +330,14 @@ impl DenseNet {
     }
 
     /// Transposes the weights of all layers but the first, whose input needs no gradient.
-    fn transpose(&mut self) {
+    fn transpose(&mut self, workers: &Workers) {
         if self.fresh {
             return;
         }
-        for (layer, transposed) in self.layers.iter().zip(&mut self.transposed).skip(1) {
-            let weights = &self.weights.data[layer.weight.clone()];
+        let all = &self.weights.data;
+        let items = self.layers.iter().zip(&mut self.transposed).skip(1).collect();
+        workers.each(items, |(layer, transposed): (&Layer, &mut Vec<f32>)| {
+            let weights = &all[layer.weight.clone()];
             transposed.resize(layer.outputs * layer.input_row, 0.0);
             for (range, first, width) in layer.panels() {
                 for (input, weights) in weights[range].chunks_exact(width).enumerate() {
@@ -334,7 +350,7 @@ impl DenseNet {
                     }
                 }
             }
-        }
+        });
         self.fresh = true;
     }
 }

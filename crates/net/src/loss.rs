@@ -2,7 +2,8 @@
 //!
 //! A method sums the parts it needs; each function returns the loss of one position and writes or returns the gradient.
 
-use crate::math::{exp, ln};
+use crate::kernels::simd::by_level;
+use crate::math::{Level, exp, ln};
 
 /// The probabilities of a softmax over the legal actions, `probabilities[i]` being that of `legal[i]`.
 ///
@@ -10,7 +11,8 @@ use crate::math::{exp, ln};
 pub fn softmax(logits: &[f32], legal: &[u16], probabilities: &mut Vec<f32>) {
     let largest = legal.iter().map(|&a| logits[usize::from(a)]).fold(f32::NEG_INFINITY, f32::max);
     probabilities.clear();
-    probabilities.extend(legal.iter().map(|&a| exp(logits[usize::from(a)] - largest)));
+    probabilities.extend(legal.iter().map(|&a| logits[usize::from(a)] - largest));
+    exponentials(Level::best(), probabilities);
     let sum: f32 = probabilities.iter().sum();
     for p in probabilities {
         *p /= sum;
@@ -30,14 +32,42 @@ pub fn cross_entropy(
 ) -> f32 {
     assert_eq!(legal.len(), target.len());
     softmax(logits, legal, probabilities);
-    let mut loss = 0.0;
     for ((&action, &target), &p) in legal.iter().zip(target).zip(&*probabilities) {
         d_logits[usize::from(action)] += weight * (p - target);
-        if target > 0.0 {
-            loss -= target * ln(p.max(f32::MIN_POSITIVE));
-        }
+    }
+    let mut loss = 0.0;
+    let mut terms = [0.0; 32];
+    for (target, p) in target.chunks(terms.len()).zip(probabilities.chunks(terms.len())) {
+        let terms = &mut terms[..p.len()];
+        weighted_logarithms(Level::best(), target, p, terms);
+        loss -= terms.iter().sum::<f32>();
     }
     loss
+}
+
+by_level! {
+    /// e^x for each x.
+    plain fn exponentials = exponentials_body(numbers: &mut [f32])
+}
+
+#[inline(always)]
+fn exponentials_body(numbers: &mut [f32]) {
+    for x in numbers {
+        *x = exp(*x);
+    }
+}
+
+by_level! {
+    /// The terms target ln p, which are 0 where the target is.
+    plain fn weighted_logarithms = weighted_logarithms_body(target: &[f32], p: &[f32], terms: &mut [f32])
+}
+
+#[inline(always)]
+fn weighted_logarithms_body(target: &[f32], p: &[f32], terms: &mut [f32]) {
+    for ((term, target), p) in terms.iter_mut().zip(target).zip(p) {
+        let logarithm = ln(p.max(f32::MIN_POSITIVE));
+        *term = if *target > 0.0 { target * logarithm } else { 0.0 };
+    }
 }
 
 /// Squared error of a value and its gradient: (value - target)^2 and 2 (value - target).
