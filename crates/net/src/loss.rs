@@ -3,20 +3,15 @@
 //! A method sums the parts it needs; each function returns the loss of one position and writes or returns the gradient.
 
 use crate::kernels::simd::by_level;
-use crate::math::{Level, exp, ln};
+use crate::math::{self, Level, ln};
 
 /// The probabilities of a softmax over the legal actions, `probabilities[i]` being that of `legal[i]`.
 ///
-/// Illegal actions take no part. The largest logit is subtracted first, so nothing overflows.
+/// Illegal actions take no part.
 pub fn softmax(logits: &[f32], legal: &[u16], probabilities: &mut Vec<f32>) {
-    let largest = legal.iter().map(|&a| logits[usize::from(a)]).fold(f32::NEG_INFINITY, f32::max);
     probabilities.clear();
-    probabilities.extend(legal.iter().map(|&a| logits[usize::from(a)] - largest));
-    exponentials(Level::best(), probabilities);
-    let sum: f32 = probabilities.iter().sum();
-    for p in probabilities {
-        *p /= sum;
-    }
+    probabilities.extend(legal.iter().map(|&a| logits[usize::from(a)]));
+    math::softmax(probabilities, 1.0);
 }
 
 /// Cross-entropy of `target` (a distribution over `legal`) and the softmax of the logits: - sum target ln p.
@@ -43,18 +38,6 @@ pub fn cross_entropy(
         loss -= terms.iter().sum::<f32>();
     }
     loss
-}
-
-by_level! {
-    /// e^x for each x.
-    plain fn exponentials = exponentials_body(numbers: &mut [f32])
-}
-
-#[inline(always)]
-fn exponentials_body(numbers: &mut [f32]) {
-    for x in numbers {
-        *x = exp(*x);
-    }
 }
 
 by_level! {

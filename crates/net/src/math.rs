@@ -5,6 +5,8 @@
 
 use std::sync::OnceLock;
 
+use crate::kernels::simd::by_level;
+
 /// The environment variable that forces a [`Level`]: `portable`, `avx2` or `avx512`.
 pub const LEVEL_VARIABLE: &str = "TENGEN_SIMD";
 
@@ -112,6 +114,37 @@ pub fn exp(x: f32) -> f32 {
     y * power(half) * power(n as i32 - half)
 }
 
+/// Turns scores into probabilities in place: exp(score / temperature), normalised. Any finite scores are safe: the
+/// greatest is subtracted first.
+///
+/// # Panics
+/// If there are no scores or the temperature is not positive.
+pub fn softmax(scores: &mut [f32], temperature: f32) {
+    assert!(!scores.is_empty() && temperature > 0.0, "a softmax over something, at a positive temperature");
+    let greatest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sharpness = 1.0 / temperature;
+    for score in scores.iter_mut() {
+        *score = (*score - greatest) * sharpness;
+    }
+    exponentials(Level::best(), scores);
+    let scale = 1.0 / scores.iter().sum::<f32>();
+    for score in scores {
+        *score *= scale;
+    }
+}
+
+by_level! {
+    /// e^x for each x.
+    plain fn exponentials = exponentials_body(numbers: &mut [f32])
+}
+
+#[inline(always)]
+fn exponentials_body(numbers: &mut [f32]) {
+    for x in numbers {
+        *x = exp(*x);
+    }
+}
+
 /// The natural logarithm; minus infinity at 0, NaN below; relative error below 2e-7 away from 1.
 ///
 /// x = m 2^e with m in [sqrt(1/2), sqrt(2)); ln m by the polynomial of the Cephes library (Moshier), `logf`.
@@ -193,6 +226,16 @@ mod tests {
         assert!(worst(0.9, 1.1, 0.1, ln, f64::ln) < 2e-7);
         assert!(worst(-12.0, 12.0, 1.0, tanh, f64::tanh) < 2e-7);
         assert!(worst(1e-6, 0.6, 0.0, tanh, f64::tanh) < 3e-7);
+    }
+
+    #[test]
+    fn softmax_survives_extreme_scores() {
+        let mut scores = [-1e9, -1e9, f32::NEG_INFINITY];
+        softmax(&mut scores, 1.0);
+        assert_eq!(scores, [0.5, 0.5, 0.0]);
+        let mut scores = [f32::MAX, 0.0];
+        softmax(&mut scores, 0.01);
+        assert_eq!(scores, [1.0, 0.0]);
     }
 
     #[test]

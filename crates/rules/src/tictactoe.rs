@@ -90,6 +90,21 @@ const IMAGES: [[u16; 512]; 8] = {
     table
 };
 
+/// For each symmetry and each cell, where the symmetry shows it.
+const CELLS: [[u8; 9]; 8] = {
+    let mut table = [[0; 9]; 8];
+    let mut s = 0;
+    while s < 8 {
+        let mut cell = 0;
+        while cell < 9 {
+            table[s][cell] = Symmetry::SQUARE[s].cell(3, 3, cell) as u8;
+            cell += 1;
+        }
+        s += 1;
+    }
+    table
+};
+
 #[inline]
 fn has_line(cells: u16) -> bool {
     HAS_LINE[usize::from(cells / 64) & 7] >> (cells % 64) & 1 == 1
@@ -164,11 +179,8 @@ impl Game for TicTacToe {
         if self.outcome(position).is_over() {
             return;
         }
-        let mut empty = position.empty();
-        while empty != 0 {
-            actions.push(empty.trailing_zeros() as Action);
-            empty &= empty - 1;
-        }
+        let cells = MEMBERS[usize::from(position.empty())];
+        actions.extend((0..9 - usize::from(position.ply)).map(|i| (cells >> (4 * i) & 15) as Action));
     }
 
     fn referee(&self, position: &Position, action: Action) -> Result<(), Refusal> {
@@ -226,13 +238,15 @@ impl Game for TicTacToe {
         Symmetry::SQUARE
     }
 
+    #[inline]
     fn transform(&self, symmetry: Symmetry, position: &Position) -> Position {
         let image = |set: u16| IMAGES[symmetry.index()][usize::from(set)];
         Position { mover: image(position.mover), opponent: image(position.opponent), ply: position.ply }
     }
 
+    #[inline]
     fn transform_action(&self, symmetry: Symmetry, action: Action) -> Action {
-        symmetry.cell(3, 3, usize::from(action)) as Action
+        CELLS[symmetry.index()][usize::from(action)].into()
     }
 
     fn write_action(&self, action: Action) -> String {

@@ -59,8 +59,9 @@ fn ctrl_c_once_saves_and_twice_leaves_at_once() {
     assert_eq!(exit_code(&once), 130);
     assert!(!files(&bench.path("once/checkpoints")).is_empty());
 
-    // A network so wide that the next pause is far away.
-    let mut twice = session(&bench, "train tictactoe --games 4000000000 --out twice --set hidden=[10000,1000]");
+    // A network so wide that the next pause is far away, and a rate so small that it lives to see it.
+    let wide = "--set hidden=[10000,1000] --set rate.start=0.000001 --set rate.end=0.000001";
+    let mut twice = session(&bench, &format!("train tictactoe --games 4000000000 --out twice {wide}"));
     twice.exp_string("Learning").unwrap();
     twice.send_control('c').unwrap();
     twice.exp_string("press Ctrl-C again to leave at once").unwrap();

@@ -18,24 +18,6 @@ pub fn argmax(scores: &[f32]) -> usize {
     best
 }
 
-/// Turns scores into probabilities in place: exp(score / temperature), normalised. Any finite scores are safe.
-///
-/// # Panics
-/// If there are no scores or the temperature is not positive.
-pub fn softmax(scores: &mut [f32], temperature: f32) {
-    assert!(!scores.is_empty() && temperature > 0.0, "a softmax over something, at a positive temperature");
-    let greatest = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut sum = 0.0;
-    for score in scores.iter_mut() {
-        *score = ((*score - greatest) / temperature).exp();
-        sum += *score;
-    }
-    let scale = 1.0 / sum;
-    for score in scores.iter_mut() {
-        *score *= scale;
-    }
-}
-
 /// Draws an index with these probabilities, which add up to 1.
 pub fn sample(probabilities: &[f32], rng: &mut Rng) -> usize {
     let mut left = rng.unit();
@@ -92,16 +74,6 @@ mod tests {
         choices.clear();
         epsilon_greedy_choices(&[2, 5], &[0.0, 1.0], 0.0, &mut choices);
         assert_eq!(choices, [Choice { action: 5, probability: 1.0 }]);
-    }
-
-    #[test]
-    fn softmax_survives_extreme_scores() {
-        let mut scores = [-1e9, -1e9, 0.0_f32.ln()];
-        softmax(&mut scores, 1.0);
-        assert_eq!(scores, [0.5, 0.5, 0.0]);
-        let mut scores = [f32::MAX, 0.0];
-        softmax(&mut scores, 0.01);
-        assert_eq!(scores, [1.0, 0.0]);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! A network that gives each action of a position its share of a policy, and the player that follows it.
 
 use net::file::Tensor;
+use net::math::softmax;
 use net::policy_net::PolicyNet;
 use rules::planes::View;
 use rules::{Action, Choice, Evaluations, Evaluator, Game, NotExact, Player, Rng, Symmetry, game::legal_actions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::kit::choose::{greedy_choice, sampled_choices, softmax};
+use crate::kit::choose::{greedy_choice, sampled_choices};
 use crate::learner::{Agent, Opinion, RestoreError};
 
 /// Whose stones the first of two inputs for each cell shows.
@@ -28,12 +29,11 @@ pub struct PolicyNetwork<G: Game> {
     pub game: G,
     /// The network itself.
     pub net: PolicyNet,
-    /// What the network says of the actions of the position that it was shown last; illegal ones too.
-    pub outputs: Vec<f32>,
     view: View,
     canonical: bool,
+    /// Through which the last position was shown.
+    symmetry: Symmetry,
     ones: Vec<usize>,
-    gradient: Vec<f32>,
 }
 
 impl<G: Game> PolicyNetwork<G> {
@@ -47,52 +47,61 @@ impl<G: Game> PolicyNetwork<G> {
         PolicyNetwork {
             game: game.clone(),
             net,
-            outputs: vec![0.0; game.actions()],
             view: match inputs {
                 Inputs::First => View::Absolute,
                 Inputs::Own => View::Relative,
             },
             canonical,
+            symmetry: Symmetry::IDENTITY,
             ones: Vec::with_capacity(game.cells()),
-            gradient: vec![0.0; game.actions()],
         }
     }
 
-    /// Shows the position to the network and fills `outputs`; returns the symmetry through which it was shown.
-    pub fn look(&mut self, position: &G::Position) -> Symmetry {
-        let PolicyNetwork { game, net, view, ones, .. } = self;
-        let symmetry = if self.canonical { game.orientation(position) } else { Symmetry::IDENTITY };
-        let shown = game.transform(symmetry, position);
+    /// Shows the position to the network, whose outputs then tell what it says.
+    pub fn look(&mut self, position: &G::Position) {
+        let PolicyNetwork { game, net, view, canonical, symmetry, ones } = self;
+        *symmetry = if *canonical { game.orientation(position) } else { Symmetry::IDENTITY };
+        let shown = game.transform(*symmetry, position);
         let to_move = game.to_move(position);
         ones.clear();
         game.for_each_stone(&shown, |cell, owner| ones.push(2 * cell + view.plane(owner, to_move)));
-        let outputs = net.forward(ones.iter().copied());
-        if symmetry == Symmetry::IDENTITY {
-            self.outputs.copy_from_slice(outputs);
-        } else {
-            for action in 0..game.actions() {
-                self.outputs[action] = outputs[usize::from(game.transform_action(symmetry, action as Action))];
+        net.forward(ones.iter().copied());
+    }
+
+    /// The index of the output that stands for an action, legal or not, of the position that was shown last.
+    #[inline]
+    pub fn output(&self, action: Action) -> usize {
+        usize::from(self.game.transform_action(self.symmetry, action))
+    }
+
+    /// The outputs of these actions of the position that was shown last.
+    pub fn of(&self, actions: &[Action], out: &mut Vec<f32>) {
+        let outputs = self.net.outputs();
+        out.clear();
+        out.extend(actions.iter().map(|&action| outputs[self.output(action)]));
+    }
+
+    /// The softmax over the outputs of these actions of the position that was shown last, in the order of the outputs.
+    pub fn policy_over(&mut self, actions: &[Action], temperature: f32) -> &mut [f32] {
+        let PolicyNetwork { game, net, symmetry, .. } = self;
+        let outputs = actions.iter().map(|&action| usize::from(game.transform_action(*symmetry, action)));
+        net.policy_over(outputs, temperature)
+    }
+
+    /// The one of these actions with the greatest output, the first of equals.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn best(&self, actions: &[Action]) -> Action {
+        let outputs = self.net.outputs();
+        let mut best = (actions[0], outputs[self.output(actions[0])]);
+        for &action in &actions[1..] {
+            let output = outputs[self.output(action)];
+            if output > best.1 {
+                best = (action, output);
             }
         }
-        symmetry
-    }
-
-    /// One step of gradient descent at the position that [`PolicyNetwork::look`] was shown last, through `symmetry`, as
-    /// it returned it; `gradient` is dL/d(outputs).
-    pub fn descend(&mut self, symmetry: Symmetry, gradient: &[f32], rate: f32) {
-        if symmetry == Symmetry::IDENTITY {
-            return self.net.descend(gradient, rate);
-        }
-        for (action, &g) in gradient.iter().enumerate() {
-            self.gradient[usize::from(self.game.transform_action(symmetry, action as Action))] = g;
-        }
-        self.net.descend(&self.gradient, rate);
-    }
-
-    /// The outputs of these actions.
-    pub fn of(&self, actions: &[Action], out: &mut Vec<f32>) {
-        out.clear();
-        out.extend(actions.iter().map(|&action| self.outputs[usize::from(action)]));
+        best.0
     }
 
     /// The weights, as [`PolicyNetwork::set_tensors`] takes them.
@@ -167,8 +176,10 @@ impl<G: Game> Evaluator<G> for PolicyPlayer<G> {
 
 impl<G: Game> Agent<G> for PolicyPlayer<G> {
     fn opinion(&mut self, _game: &G, position: &G::Position) -> Opinion {
+        let every: Vec<Action> = (0..self.policy.game.actions() as Action).collect();
+        let mut probabilities = Vec::new();
         self.policy.look(position);
-        let mut probabilities = self.policy.outputs.clone();
+        self.policy.of(&every, &mut probabilities);
         softmax(&mut probabilities, 1.0);
         Opinion::Probabilities(probabilities)
     }
