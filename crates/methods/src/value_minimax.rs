@@ -459,6 +459,25 @@ mod tests {
     }
 
     #[test]
+    fn a_win_in_one_is_taken_wherever_there_is_one_however_little_was_learned() {
+        use oracle::table::Table;
+        let table = Table::new(&TicTacToe);
+        let mut learner = ValueMinimax::new(&TicTacToe, &Config { games: 1, ..article() }, 3).unwrap();
+        learner.train(&mut Unwatched).unwrap();
+        for depth in 1..=3 {
+            let mut agent = MinimaxAgent { depth, ..learner.agent() };
+            for node in table.nodes().iter().filter(|n| (n.score.wdl, n.score.plies) == (rules::Wdl::Win, 1)) {
+                let (action, _) = agent.best(&TicTacToe, &node.position);
+                let wins = table.edges(node).iter().any(|e| e.action == action && e.score == node.score);
+                assert!(wins, "{action} at depth {depth} in {:?}", node.position);
+            }
+            // X has 0, 3 and 4, O has 1, 6 and 8: only 5 completes a line.
+            let position = TicTacToe.read_position("xo./xx./o.o x").unwrap();
+            assert_eq!(agent.best(&TicTacToe, &position).0, 5);
+        }
+    }
+
+    #[test]
     fn to_the_end_it_needs_no_network_at_all() {
         let config = Config { games: 1, depth: 9, ..article() };
         let mut learner = ValueMinimax::new(&TicTacToe, &config, 1).unwrap();
