@@ -103,8 +103,11 @@ def main():
             name, work, size = case.split(":")
             ours.stdin.write(f"{name} {work} {size} 1 {args.seconds}\n")
             ours.stdin.flush()
-            rates.append((float(ours.stdout.readline()), rate(run, args.seconds) * batch))
-        if any(math.isnan(a) for a, _ in rates):
+            own = float(ours.stdout.readline())
+            if math.isnan(own):
+                break
+            rates.append((own, rate(run, args.seconds) * batch))
+        if not rates:
             continue
         ratios = [a / b for a, b in rates]
         own, peer = (statistics.median(r[i] for r in rates) for i in (0, 1))

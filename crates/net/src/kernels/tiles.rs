@@ -6,7 +6,7 @@
 //! cycles, eight times what AVX-512 does in f32.
 //!
 //! A block of sums is three tiles of points by two of outputs: seven loads, of a tile in 8 cycles each, go beside six multiplications, of 16
-//! cycles each, if every row of a tile is a line of the cache; rows across two lines halve the whole speed.
+//! cycles each, if every row of a tile is a line of the cache: a row across two lines is read in two accesses.
 //!
 //! A tile's rows lie at one distance, so the points of a board must too, border included: here a board has one column and
 //! two rows more, which stay 0, and the neighbours of 16 points in a row of memory are 16 points in a row of memory, whatever the tap.
