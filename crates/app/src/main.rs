@@ -30,7 +30,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{arena, audit, compare, export, list, play, resume, signature, train};
+use crate::commands::{arena, audit, compare, export, list, play, resume, signature, solve, train};
 use crate::registry::DEFAULT_GAME;
 use crate::talk::{Look, paint};
 
@@ -70,6 +70,7 @@ enum Command {
     Export(export::Args),
     Play(play::Args),
     List(list::Args),
+    Solve(solve::Args),
     Signature(signature::Args),
     /// Print completions for a shell
     ///
@@ -130,6 +131,7 @@ fn run(cli: Cli) -> Result<()> {
         Some(Command::Export(args)) => export::run(&args),
         Some(Command::Play(args)) => play::run(&args, look),
         Some(Command::List(args)) => list::run(&args),
+        Some(Command::Solve(args)) => solve::run(&args, look),
         Some(Command::Signature(_)) => signature::run(),
         Some(Command::Completions { shell }) => {
             let mut text = Vec::new();

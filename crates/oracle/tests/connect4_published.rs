@@ -1,5 +1,5 @@
 //! The six published sets of Pons' "Solving Connect 4": 1,000 positions each, with exact scores.
-//! `cargo bench -p oracle --bench connect4` solves them all; here, all of the easy sets and some of the hard ones.
+//! `tengen solve connect4 --bench` solves them all; here, all of the easy sets and some of the hard ones.
 
 use std::sync::atomic::AtomicBool;
 

@@ -8,4 +8,5 @@ pub(crate) mod list;
 pub(crate) mod play;
 pub(crate) mod resume;
 pub(crate) mod signature;
+pub(crate) mod solve;
 pub(crate) mod train;

@@ -5,6 +5,7 @@ mod bad_input;
 mod export;
 mod interrupted;
 mod play;
+mod solve;
 mod speaks;
 #[cfg(unix)]
 mod terminal;

@@ -4,6 +4,7 @@
 
 mod board;
 mod book;
+mod published;
 mod score;
 mod search;
 mod shelf;
@@ -11,5 +12,6 @@ mod solver;
 mod table;
 
 pub use book::{Book, BookError};
+pub use published::Published;
 pub use score::{MovesError, Score, read_moves};
 pub use solver::{Solver, Stopped};

@@ -4,7 +4,7 @@
 //! positions of the book. So they do not compete with the mass of late ones, mirror images share an entry, and an
 //! entry keeps a bound on each side.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::board::BOTTOM;
 
@@ -15,6 +15,8 @@ pub(super) const SHELF_STONES: u32 = 16;
 pub(super) struct Shelf {
     entries: Box<[AtomicU64]>,
     bits: u32,
+    /// Whether anything was put here since it was cleared: clearing takes milliseconds.
+    used: AtomicBool,
 }
 
 /// A place on the shelf, by the key of the position or its mirror image.
@@ -31,14 +33,20 @@ impl Label {
 }
 
 impl Shelf {
-    /// A shelf of at most `memory` bytes, rounded down to a power of two.
+    /// A shelf of at most `memory` bytes, rounded down to a power of two. The system gives the memory as it is used.
     pub(super) fn new(memory: usize) -> Shelf {
         let bits = (memory / 8).max(2).ilog2();
-        Shelf { entries: (0..1 << bits).map(|_| AtomicU64::new(0)).collect(), bits }
+        let zeros: Box<[u64]> = vec![0; 1 << bits].into_boxed_slice();
+        const { assert!(align_of::<AtomicU64>() == align_of::<u64>()) };
+        // SAFETY: AtomicU64 has the same size, alignment and bit validity as u64, and the box is the only owner.
+        let entries = unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [AtomicU64]) };
+        Shelf { entries, bits, used: AtomicBool::new(false) }
     }
 
     pub(super) fn clear(&mut self) {
-        self.entries.iter_mut().for_each(|entry| *entry.get_mut() = 0);
+        if std::mem::take(self.used.get_mut()) {
+            self.entries.iter_mut().for_each(|entry| *entry.get_mut() = 0);
+        }
     }
 
     fn place(&self, label: Label) -> &AtomicU64 {
@@ -53,6 +61,9 @@ impl Shelf {
 
     /// Adds what was found out: that the score is at least `score`, or at most.
     pub(super) fn put(&self, label: Label, score: i32, at_least: bool) {
+        if !self.used.load(Relaxed) {
+            self.used.store(true, Relaxed);
+        }
         let (low, high) = self.get(label);
         let (low, high) = if at_least { (low.max(score), high) } else { (low, high.min(score)) };
         self.place(label).store(label.0 << 12 | ((low + 32) as u64) << 6 | (high + 32) as u64, Relaxed);

@@ -51,10 +51,10 @@ const ANY_SCORE: i32 = 18;
 type Window = (i32, i32);
 
 impl Solver {
-    /// The least memory that a solver takes, in bytes.
-    pub const LEAST_MEMORY: usize = LEAST_MEMORY;
+    /// The least memory with which a solver keeps its promise, in bytes.
+    pub const LEAST_MEMORY: usize = LEAST_MEMORY + LEAST_MEMORY / 4;
 
-    /// A solver whose table takes at most `memory` bytes, but no less than [`Solver::LEAST_MEMORY`]; easy
+    /// A solver that remembers what fits into `memory` bytes, but no less than [`Solver::LEAST_MEMORY`]; easy
     /// positions take much less. Hard ones are searched by `threads` threads.
     pub fn new(memory: usize, threads: usize) -> Solver {
         #[cfg(target_arch = "x86_64")]
