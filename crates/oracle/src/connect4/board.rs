@@ -41,6 +41,22 @@ pub(super) fn winning_cells(stones: u64, empty: u64) -> u64 {
     cells & empty
 }
 
+/// The number of fours that run through each cell.
+pub(super) static FOURS_THROUGH: [u8; 49] = {
+    const EDGE: [u8; 7] = [3, 4, 5, 5, 4, 3, 0];
+    const NEXT: [u8; 7] = [4, 6, 8, 8, 6, 4, 0];
+    const INNER: [u8; 7] = [5, 8, 11, 11, 8, 5, 0];
+    const MIDDLE: [u8; 7] = [7, 10, 13, 13, 10, 7, 0];
+    let columns = [EDGE, NEXT, INNER, MIDDLE, INNER, NEXT, EDGE];
+    let mut cells = [0; 49];
+    let mut cell = 0;
+    while cell < 49 {
+        cells[cell] = columns[cell / 7][cell % 7];
+        cell += 1;
+    }
+    cells
+};
+
 /// The lines through each cell that are not vertical: falling, level and rising, each as the set of all its cells.
 pub(super) static LINES: [[u64; 3]; 49] = {
     let mut lines = [[0; 3]; 49];

@@ -14,7 +14,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::board::{
-    BOARD, BOTTOM, CELLS, COMPLETIONS, LINES, follow_up_bound, landings, odd_threat_bound, winning_cells,
+    BOARD, BOTTOM, CELLS, COMPLETIONS, FOURS_THROUGH, LINES, follow_up_bound, landings, odd_threat_bound, winning_cells,
 };
 use super::shelf::{Label, SHELF_STONES, Shelf};
 use super::table::{Bound, Layout, Slot, View};
@@ -72,6 +72,8 @@ pub(super) struct Search<'a> {
     pub(super) limit: u64,
     /// Set if several threads search the same position.
     pub(super) crew: Option<&'a Crew>,
+    /// For the side with an even and an odd number of stones on the board: how often a move to each cell was good enough.
+    pub(super) history: [[i32; 49]; 2],
     /// Positions visited.
     pub(super) nodes: u64,
     /// Stores so far.
@@ -97,6 +99,12 @@ const KEPT_STONES: u32 = 35;
 pub(super) const FAR_ENTRIES: usize = 1 << 20;
 /// After so many stores, whether to stop and whether the table should grow is looked at.
 const POLL: u64 = 1 << 12;
+
+/// The greatest number in the history; each success or failure brings a number 1/2^HISTORY_SPEED nearer to its limit.
+const HISTORY_LIMIT: i32 = 1024;
+const HISTORY_SPEED: u32 = 6;
+/// A number in the history counts 1/2^HISTORY_BITS in ordering.
+const HISTORY_BITS: u32 = 9;
 
 /// A move with what ordering it has found out.
 #[derive(Clone, Copy, Default)]
@@ -261,7 +269,7 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
         sign = -sign;
     };
 
-    let Node { mine, occupied, my_wins, their_wins, stones } = node;
+    let Node { mine, occupied, my_wins, stones, .. } = node;
     if most - 1 <= alpha {
         // Only a move that cannot be answered wins in time.
         while moves != 0 {
@@ -291,10 +299,7 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
         if replies(occupied | cell, wins) == 0 {
             return sign * most;
         }
-        // Most winning cells first, then from the middle. Those right above one of the opponent's do not count: he
-        // will not let it come to them.
-        let useful = (wins & !(their_wins << 1)).count_ones() as i32;
-        let order = 16 * useful - (cell.trailing_zeros() as i32 / 7 - 3).abs();
+        let order = order(search, &node, cell, wins);
         list[count] = Move { order, cell, wins };
         if order > list[best].order {
             best = count;
@@ -356,6 +361,23 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
     sign * score
 }
 
+/// How promising a move is: the greater the better. It makes `wins` the winning cells of its side.
+///
+/// Most winning cells first. Those right above one of the opponent's do not count: he will not let it come to them. One
+/// right above the stone itself is worth less, as it is answered at once, and so is a move that gives up the cell
+/// above, on which its side would have won. Then the number of fours through the cell, the distance from the middle, and
+/// how often a move there was good enough.
+#[inline(always)]
+fn order(search: &Search, node: &Node, cell: u64, wins: u64) -> i32 {
+    let useful = wins & !(node.their_wins << 1);
+    let wasted = (useful & cell << 1).count_ones() + (node.my_wins & cell << 1).count_ones();
+    let index = cell.trailing_zeros() as usize % FOURS_THROUGH.len();
+    let history = search.history[node.stones as usize % 2][index];
+    let middle = (index as i32 / 7 - 3).abs();
+    16 * useful.count_ones() as i32 - 4 * wasted as i32 + i32::from(FOURS_THROUGH[index]) - middle
+        + (history >> HISTORY_BITS)
+}
+
 /// Searches the moves, best first, until one is above `alpha`. The first of the list is the best, the rest unsorted.
 #[inline(always)]
 fn search_moves<M: Machine>(search: &mut Search, node: &Node, list: &mut [Move], alpha: i32) -> i32 {
@@ -376,7 +398,11 @@ fn search_moves<M: Machine>(search: &mut Search, node: &Node, list: &mut [Move],
             search.prefetch::<M>(theirs, node.occupied | cell);
         }
         score = score.max(-M::search(search, node.after(cell, wins), -alpha - 1));
-        if score > alpha || search.stopped {
+        if search.stopped {
+            break;
+        }
+        if score > alpha {
+            search.remember(node.stones, &list[..=i]);
             break;
         }
     }
@@ -434,6 +460,18 @@ impl Crew {
 }
 
 impl Search<'_> {
+    /// Notes that the last of these moves was good enough and the others were not. All numbers stay between
+    /// -HISTORY_LIMIT and HISTORY_LIMIT.
+    #[inline(always)]
+    fn remember(&mut self, stones: u32, moves: &[Move]) {
+        let history = &mut self.history[stones as usize % 2];
+        for (i, tried) in moves.iter().enumerate() {
+            let number = &mut history[tried.cell.trailing_zeros() as usize % 49];
+            let goal = if i + 1 == moves.len() { HISTORY_LIMIT } else { -HISTORY_LIMIT };
+            *number += (goal - *number) >> HISTORY_SPEED;
+        }
+    }
+
     #[inline(always)]
     fn slot<M: Machine>(&self, mine: u64, occupied: u64) -> Slot {
         self.table.layout.slot(mine, occupied, M::gather)

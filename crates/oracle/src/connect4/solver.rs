@@ -252,7 +252,8 @@ impl Solver {
     fn start<'a>(&'a self, stop: &'a [&'a AtomicBool], crew: Option<&'a Crew>, limit: u64) -> Search<'a> {
         let table = self.table.view();
         let far = table.len() >= FAR_ENTRIES;
-        Search { table, shelf: &self.shelf, far, stop, crew, limit, nodes: 0, stored: 0, stopped: false }
+        let (shelf, history) = (&self.shelf, [[0; 49]; 2]);
+        Search { table, shelf, far, stop, crew, limit, history, nodes: 0, stored: 0, stopped: false }
     }
 }
 
