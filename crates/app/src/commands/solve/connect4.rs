@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use cpu_time::ProcessTime;
 use oracle::connect4::{Book, Published, Score, Solver, read_moves};
 use rules::connect4::{COLUMNS, Connect4, Position};
 use rules::{Action, Game, Wdl};
@@ -296,9 +297,9 @@ impl Timing {
         let position = read_moves(moves).with_context(|| rules::notation::quote(moves))?;
         solver.clear();
         let nodes = solver.nodes();
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), ProcessTime::now());
         let score = solver.score(&position, &GO_ON)?;
-        let time = start.elapsed();
+        let (cpu, time) = (cpu.elapsed(), start.elapsed());
         let nodes = solver.nodes() - nodes;
         self.positions += 1;
         self.time += time;
@@ -309,8 +310,10 @@ impl Timing {
             talk::say(format!("{set}: {moves} has score {score}, not as published"));
         }
         if json {
-            let us = time.as_nanos() as f64 / 1e3;
-            talk::data(serde_json::json!({ "set": set, "moves": moves, "score": score.0, "nodes": nodes, "us": us }))?;
+            let us = |time: Duration| time.as_nanos() as f64 / 1e3;
+            talk::data(serde_json::json!({
+                "set": set, "moves": moves, "score": score.0, "nodes": nodes, "us": us(time), "cpu_us": us(cpu),
+            }))?;
         }
         Ok(())
     }
