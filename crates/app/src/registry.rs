@@ -15,6 +15,8 @@ use methods::td_batch::TdBatch;
 use methods::td_online::TdOnline;
 use methods::value_minimax::ValueMinimax;
 use net::file::Tensor;
+use oracle::connect4;
+use oracle::exact::Exact;
 use oracle::table::{Perfect, Table};
 use rules::connect4::Connect4;
 use rules::grid::{Grid, Rule};
@@ -58,6 +60,11 @@ pub(crate) trait Known: Game {
         (self.cells() <= TABLE_CELLS).then(|| Arc::new(Table::new(self)))
     }
 
+    /// A perfect player that also knows what every move is worth, for games that are solved.
+    fn perfect(&self) -> Option<Box<dyn Exact<Self>>> {
+        self.table().map(|table| -> Box<dyn Exact<Self>> { Box::new(Perfect(table)) })
+    }
+
     /// What the protocol of Gomoku engines calls the rule, if it knows the game.
     fn engine_rule(&self) -> Option<EngineRule> {
         None
@@ -82,6 +89,9 @@ pub(crate) trait Known: Game {
 /// The largest board whose positions are all kept in a table.
 const TABLE_CELLS: usize = 12;
 
+/// Memory of a perfect player that searches, in bytes. An arena has one for each thread.
+const PERFECT_MEMORY: usize = 256 << 20;
+
 impl Known for TicTacToe {
     fn title(&self) -> String {
         "tic-tac-toe".to_owned()
@@ -99,6 +109,10 @@ impl Known for TicTacToe {
 impl Known for Connect4 {
     fn title(&self) -> String {
         "Connect Four".to_owned()
+    }
+
+    fn perfect(&self) -> Option<Box<dyn Exact<Self>>> {
+        Some(Box::new(connect4::Perfect::new(PERFECT_MEMORY, 1)))
     }
 }
 
@@ -367,7 +381,7 @@ impl<G: Game> Trained<G> {
 pub(crate) const PLAYERS: [(&str, &str); 8] = [
     (SHIPPED, "the agent that comes with tengen"),
     ("AGENT@N", "any agent with N simulations of Monte Carlo tree search a move"),
-    ("perfect", "any of the best moves, from the table of all positions"),
+    ("perfect", "any of the best moves, by exact solution"),
     ("minimax:D", "looks D moves ahead, with nothing to judge positions"),
     ("mcts:N", "Monte Carlo tree search, N random games a move"),
     ("engine:COMMAND", "another program that speaks the Gomocup protocol"),
@@ -398,8 +412,8 @@ pub(crate) fn player_within<G: Known>(game: &G, name: &str, limits: Limits) -> R
     match name {
         "random" => other(Box::new(Random)),
         "greedy" => other(Box::new(Greedy)),
-        "perfect" => match game.table() {
-            Some(table) => other(Box::new(Perfect(table))),
+        "perfect" => match game.perfect() {
+            Some(perfect) => other(perfect),
             None => bail!("there is no perfect player of {}", game.title()),
         },
         SHIPPED => match game.shipped() {

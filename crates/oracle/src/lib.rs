@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod connect4;
+pub mod exact;
 pub mod gomoku;
 pub mod mnk;
 pub mod strategy;

@@ -6,8 +6,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rules::{Action, Choice, Game, NotExact, Outcome, Player, Wdl, game::legal_actions};
+
+use crate::connect4::Stopped;
+use crate::exact::{Exact, Verdict};
 
 /// Every position that can be reached from the start, in order of plies, each with its exact value.
 #[derive(Clone, Debug)]
@@ -168,6 +172,17 @@ impl<G: Game> Player<G> for Perfect<G> {
         let probability = 1.0 / best.len() as f64;
         choices.extend(best.into_iter().map(|action| Choice { action, probability }));
         Ok(())
+    }
+}
+
+impl<G: Game> Exact<G> for Perfect<G> {
+    fn verdicts(&mut self, position: &G::Position) -> Option<Vec<Verdict>> {
+        let edges = self.0.edges(self.0.find(position)?);
+        Some(edges.iter().map(|&Edge { action, score, .. }| Verdict { action, score }).collect())
+    }
+
+    fn value(&mut self, position: &G::Position, _stop: &AtomicBool) -> Result<Wdl, Stopped> {
+        Ok(self.0.find(position).expect("the position can arise in play").score.wdl)
     }
 }
 

@@ -1,11 +1,11 @@
 //! `tengen play`: a person against a player.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use methods::learner::Opinion;
-use oracle::table::{Edge, Score, Table};
+use oracle::exact::{Exact, Verdict};
+use oracle::table::Score;
 use rules::notation::quote;
 use rules::{Action, Game, Rng, Seat, Wdl};
 
@@ -92,9 +92,9 @@ impl WithGame for Play<'_> {
         let saved = load.as_ref().map(|path| Saved::read(&game, path)).transpose()?;
         talk::data(introduce(&game, &mut opponent))?;
         let rng = Rng::new(seed.map_or_else(draw_seed, Ok)?, 0);
-        let table = game.table();
+        let exact = game.perfect();
         let mut sitting =
-            Sitting { look: self.look, game, opponent, table, pupil, rng, seat: Seat::First, moves: Vec::new() };
+            Sitting { look: self.look, game, opponent, exact, pupil, rng, seat: Seat::First, moves: Vec::new() };
         let mut loaded = saved;
         loop {
             (sitting.seat, sitting.moves) = match (loaded.take(), seat) {
@@ -183,7 +183,7 @@ struct Sitting<G: Known> {
     look: Look,
     game: G,
     opponent: Opponent<G>,
-    table: Option<Arc<Table<G>>>,
+    exact: Option<Box<dyn Exact<G>>>,
     pupil: Option<Pupil>,
     rng: Rng,
     seat: Seat,
@@ -369,39 +369,37 @@ impl<G: Known> Sitting<G> {
     }
 
     /// What every move leads to with best play.
-    fn verdicts(&self, position: &G::Position) -> Result<()> {
-        let Some((table, node)) = self.table.as_ref().and_then(|table| Some((table, table.find(position)?))) else {
+    fn verdicts(&mut self, position: &G::Position) -> Result<()> {
+        let Some(verdicts) = self.exact.as_mut().and_then(|exact| exact.verdicts(position)) else {
             return Ok(talk::data(format!("nothing exact is known about {} here", self.game.title()))?);
         };
+        talk::data("\nWhat each of your moves leads to when both play best")?;
         if !board::has_large_cells(&self.game) {
-            let line = |edge: &Edge| format!("{:>4}  {}", self.game.write_action(edge.action), edge.score.wdl);
-            talk::data("\nWhat each of your moves leads to when both play best")?;
-            return self.print(&table.edges(node).iter().map(line).collect::<Vec<_>>());
+            let line = |verdict: &Verdict| {
+                format!("{:>4}  {}", self.game.write_action(verdict.action), in_words(verdict.score))
+            };
+            return self.print(&verdicts.iter().map(line).collect::<Vec<_>>());
         }
         let mut notes = vec![Note::default(); self.game.cells()];
-        for edge in table.edges(node) {
-            let mood = match edge.score.wdl {
+        for Verdict { action, score } in verdicts {
+            let mood = match score.wdl {
                 Wdl::Win => Some(true),
                 Wdl::Loss => Some(false),
                 Wdl::Draw => None,
             };
-            notes[self.game.landing(position, edge.action)] = Note { text: edge.score.wdl.to_string(), mood };
+            notes[self.game.landing(position, action)] = Note { text: score.wdl.to_string(), mood };
         }
-        talk::data("\nWhat each of your moves leads to when both play best")?;
         self.print(&board::draw(self.look, &self.game, position, None, Some(&notes)))
     }
 
     /// A best move and why.
-    fn hint(&self, position: &G::Position) -> String {
-        let Some((table, node)) = self.table.as_ref().and_then(|table| Some((table, table.find(position)?))) else {
+    fn hint(&mut self, position: &G::Position) -> String {
+        let Some(verdicts) = self.exact.as_mut().and_then(|exact| exact.verdicts(position)) else {
             return format!("nothing exact is known about {} here", self.game.title());
         };
-        let best = table.edges(node).iter().max_by_key(|edge| edge.score).expect("an ongoing game has moves");
-        let Score { wdl, plies } = best.score;
-        let own_moves = plies.div_ceil(2);
-        let why = match wdl {
-            Wdl::Win if own_moves == 1 => "it wins at once".to_owned(),
-            Wdl::Win => format!("it wins in {own_moves} moves"),
+        let best = verdicts.iter().max_by_key(|verdict| verdict.score).expect("an ongoing game has moves");
+        let why = match best.score.wdl {
+            Wdl::Win => format!("it {}", in_words(best.score)),
             Wdl::Draw => "it keeps the draw".to_owned(),
             Wdl::Loss => "everything loses against best play, this takes longest".to_owned(),
         };
@@ -433,6 +431,20 @@ impl<G: Known> Sitting<G> {
             Err(e) => format!("not saved: {e:#}"),
         };
         Ok(talk::data(told)?)
+    }
+}
+
+/// What a move does, and in how many moves of the winner, this one included.
+fn in_words(Score { wdl, plies }: Score) -> String {
+    let moves = match plies.div_ceil(2) {
+        1 => "1 move".to_owned(),
+        moves => format!("{moves} moves"),
+    };
+    match wdl {
+        Wdl::Win if plies == 1 => "wins at once".to_owned(),
+        Wdl::Win => format!("wins in {moves}"),
+        Wdl::Draw => "draws".to_owned(),
+        Wdl::Loss => format!("loses in {moves}"),
     }
 }
 

@@ -120,6 +120,21 @@ fn a_hint_wins_when_it_can() {
 }
 
 #[test]
+fn where_a_solver_knows_the_truth_every_column_has_its_verdict() {
+    let bench = Bench::new();
+    let saved =
+        r#"{"format":1,"game":"connect4","first":"human","second":"random","moves":"3 3 4 4 5 5","result":null}"#;
+    bench.write("saved.json", saved);
+    let lines = ["v", "h", "1", "q"];
+    let out = talk(&bench, "connect4 --against random --seed 1 --load saved.json", &lines, 0);
+    let verdicts = after(&out, 0, "when both play best");
+    let wins = after(&out, verdicts, "2  wins at once");
+    after(&out, wins, "6  wins at once");
+    assert!(out.contains("1  wins in 2 moves\n"), "{out}");
+    assert!(out.contains("play 6: it wins at once"), "{out}");
+}
+
+#[test]
 fn taking_back_gives_the_turn_back_and_leaves_a_clean_record() {
     let bench = Bench::new();
     let lines = ["u", "0", "u", "u", "8", "s game.json", "q"];
@@ -241,7 +256,7 @@ fn every_game_can_be_played_and_a_bad_board_is_refused() {
     ] {
         bench.refused(&format!("play {bad}"));
     }
-    assert!(bench.refused("play connect4 --against perfect").contains("no perfect player of Connect Four"));
+    assert!(bench.refused("play gomoku:9 --against perfect").contains("no perfect player of"));
     assert!(bench.refused("play connect4 --against shipped").contains("no agent for Connect Four"));
     assert!(bench.refused("train connect4").contains("no method has been tried on Connect Four"));
     assert!(bench.refused("audit random --game connect4").contains("too large"));

@@ -4,6 +4,7 @@
 
 mod board;
 mod book;
+mod player;
 mod published;
 mod score;
 mod search;
@@ -12,6 +13,7 @@ mod solver;
 mod table;
 
 pub use book::{Book, BookError};
+pub use player::Perfect;
 pub use published::Published;
 pub use score::{MovesError, Score, read_moves};
 pub use solver::{Solver, Stopped};
