@@ -7,5 +7,6 @@ pub mod connect4;
 pub mod exact;
 pub mod gomoku;
 pub mod mnk;
+pub mod proof;
 pub mod strategy;
 pub mod table;

@@ -80,6 +80,14 @@ fn mirror(cells: u64) -> u64 {
 }
 
 impl Position {
+    /// The position with these stones of the side to move and these of both. It must be one that arises in play; any
+    /// other is a bug of the caller.
+    #[inline]
+    pub fn from_stones(mover: u64, occupied: u64) -> Position {
+        debug_assert_eq!(mover & !occupied, 0);
+        Position { mover, occupied, ply: u64::from(occupied.count_ones()) }
+    }
+
     /// The stones of the side to move.
     #[inline]
     pub fn mover(self) -> u64 {

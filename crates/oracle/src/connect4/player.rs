@@ -54,6 +54,8 @@ impl Exact<Connect4> for Perfect {
     }
 
     fn value(&mut self, position: &Position, stop: &AtomicBool) -> Result<Wdl, Stopped> {
+        // Whoever asks for values asks for many, and they share what is found out.
+        self.solver.prepare(&Connect4.start());
         self.solver.weak(position, stop)
     }
 }
