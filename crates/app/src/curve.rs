@@ -55,6 +55,8 @@ pub(crate) struct Curve {
     pub(crate) preset: String,
     /// The seed of the run.
     pub(crate) seed: u64,
+    /// Whether each seat is trained; nothing is claimed of one that is not.
+    pub(crate) trained: [bool; 2],
     /// The moments, in order; the last is the end.
     pub(crate) points: Vec<Point>,
 }
@@ -77,10 +79,13 @@ pub(crate) struct Job {
 }
 
 /// Runs the jobs on so many threads; the curves stand in the order of the jobs. `done` is called after each moment.
-pub(crate) fn run<G: Known>(game: &G, jobs: &[Job], threads: usize, done: &(dyn Fn() + Sync)) -> Result<Vec<Curve>> {
-    let Some(table) = game.table() else {
-        bail!("{} is too large for a table of all its positions", game.title());
-    };
+pub(crate) fn run<G: Known>(
+    game: &G,
+    table: &Table<G>,
+    jobs: &[Job],
+    threads: usize,
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<Curve>> {
     let saving = Saving::begin();
     let next = AtomicUsize::new(0);
     let curves: Vec<Mutex<Option<Result<Curve>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
@@ -90,7 +95,7 @@ pub(crate) fn run<G: Known>(game: &G, jobs: &[Job], threads: usize, done: &(dyn 
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(i) else { break };
-                    let curve = follow(game, &table, job, &saving, done);
+                    let curve = follow(game, table, job, &saving, done);
                     *curves[i].lock().expect("no thread panics holding it") = Some(curve);
                     if saving.asked() {
                         break;
@@ -113,8 +118,9 @@ fn follow<G: Known>(game: &G, table: &Table<G>, job: &Job, saving: &Saving, done
     let mut measurer =
         Measurer { table, job, seats, saving, done, points: Vec::new(), spent: 0.0, begun: ThreadTime::now() };
     method.observe(game, job.preset.as_deref(), &job.changes, job.seed, &mut measurer)?;
+    let trained = Seat::BOTH.map(|seat| measurer.seats.contains(&seat));
     let preset = job.preset.clone().unwrap_or_else(|| method.presets(game)[0].0.to_owned());
-    Ok(Curve { method: job.method.clone(), preset, seed: job.seed, points: measurer.points })
+    Ok(Curve { method: job.method.clone(), preset, seed: job.seed, trained, points: measurer.points })
 }
 
 /// Measures an agent at its moments, with the clock stopped.

@@ -23,7 +23,8 @@ pub(crate) struct Axes<'a> {
 }
 
 /// Colours that colour-blind people can tell apart (Okabe and Ito), then dashes.
-const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555"];
+/// The last is the text's, which is dark on light and light on dark.
+const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "currentColor"];
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 360.0;
@@ -32,13 +33,16 @@ const RIGHT: f64 = 150.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = 46.0;
 
-/// The plot as an `<svg>` element.
+/// The plot as an `<svg>` element. The x axis is logarithmic: what is compared differs by factors.
 pub(crate) fn plot(axes: &Axes<'_>, series: &[Series]) -> String {
     let all = || series.iter().flat_map(|s| &s.points);
-    let x_end = all().map(|p| p[0]).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let x_start = all().map(|p| p[0]).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
+    // Without points any axis will do.
+    let x_start = if x_start.is_finite() { x_start } else { 1.0 };
+    let x_end = all().map(|p| p[0]).fold(1.000_001 * x_start, f64::max);
     let (y_start, y_end) = axes.y.unwrap_or_else(|| (0.0, all().map(|p| p[3].max(p[1])).fold(0.0, f64::max).max(1.0)));
     let shape = |y: f64| if axes.log { (1.0 + y.max(0.0)).ln() } else { y };
-    let x_at = |x: f64| LEFT + (WIDTH - LEFT - RIGHT) * x / x_end;
+    let x_at = |x: f64| LEFT + (WIDTH - LEFT - RIGHT) * (x.max(x_start) / x_start).ln() / (x_end / x_start).ln();
     let y_at = |y: f64| {
         let share = (shape(y.clamp(y_start, y_end)) - shape(y_start)) / (shape(y_end) - shape(y_start));
         HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share
@@ -59,7 +63,7 @@ pub(crate) fn plot(axes: &Axes<'_>, series: &[Series]) -> String {
             number(y)
         );
     }
-    for x in ticks(0.0, x_end, false) {
+    for x in decades(x_start, x_end) {
         let at = x_at(x);
         let text = number(x);
         let _ = write!(
@@ -187,12 +191,23 @@ fn ticks(start: f64, end: f64, log: bool) -> Vec<f64> {
     (first..).map(|i| i as f64 * step).take_while(|x| *x <= end + step * 1e-9).collect()
 }
 
+/// 1, 2 and 5 times powers of ten from `start` to `end`, at most about ten: if there are more, powers of ten alone.
+fn decades(start: f64, end: f64) -> Vec<f64> {
+    let powers = start.log10().floor() as i32..=end.log10().ceil() as i32;
+    let steps: &[f64] = if powers.clone().count() > 5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10.0_f64.powi(power)));
+    all.filter(|x| (start..=end).contains(x)).collect()
+}
+
 /// A number as short as can be.
 fn number(x: f64) -> String {
+    if x.abs() >= 1_000_000.0 && x % 100_000.0 == 0.0 {
+        return format!("{}M", x / 1_000_000.0);
+    }
     if x.abs() >= 1_000.0 && x % 100.0 == 0.0 {
         return format!("{}k", x / 1_000.0);
     }
-    let text = format!("{x:.3}");
+    let text = format!("{x:.5}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -210,18 +225,22 @@ mod tests {
         assert_eq!(ticks(0.0, 30_000.0, false), [0.0, 10_000.0, 20_000.0, 30_000.0]);
         assert_eq!(ticks(0.0, 700.0, true), [0.0, 1.0, 10.0, 100.0]);
         assert_eq!(ticks(-1.0, 1.0, false), [-1.0, -0.5, 0.0, 0.5, 1.0]);
-        assert_eq!([30_000.0, 0.05, 12.0].map(number), ["30k", "0.05", "12"]);
+        let numbers = [2_000_000.0, 30_000.0, 0.05, 12.0, 0.0005, -1.0];
+        assert_eq!(numbers.map(number), ["2M", "30k", "0.05", "12", "0.0005", "-1"]);
+        assert_eq!(decades(900.0, 30_000.0), [1_000.0, 2_000.0, 5_000.0, 10_000.0, 20_000.0]);
+        assert_eq!(decades(1.0, 2_000_000.0), [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6]);
     }
 
     #[test]
     fn a_plot_has_a_line_and_a_band_for_each_series_and_escapes_its_words() {
         let series =
-            |name: &str| Series { name: name.to_owned(), points: vec![[0.0, 5.0, 1.0, 9.0], [10.0, 0.0, 0.0, 2.0]] };
+            |name: &str| Series { name: name.to_owned(), points: vec![[1.0, 5.0, 1.0, 9.0], [10.0, 0.0, 0.0, 2.0]] };
         let axes = Axes { title: "a < b", x: "games", y: None, log: true };
         let svg = plot(&axes, &[series("one"), series("two & three")]);
         assert_eq!((svg.matches("<polyline").count(), svg.matches("<polygon").count()), (2, 2));
         assert!(svg.contains("a &lt; b") && svg.contains("two &amp; three") && !svg.contains("NaN"));
-        // The line ends on the floor of the plot, at its right end.
-        assert!(svg.contains("490.0,314.0"), "{svg}");
+        // The line begins at the left end of the plot, and ends at its right end on the floor.
+        assert!(svg.contains("points=\"64.0,") && svg.contains("490.0,314.0"), "{svg}");
+        assert!(!plot(&axes, &[]).contains("NaN"));
     }
 }

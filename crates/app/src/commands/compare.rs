@@ -1,5 +1,6 @@
 //! `tengen compare`: which method learns faster, and how good does each really get?
 
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -8,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rules::notation::quote;
 use serde::Serialize;
 
+use crate::commands::train;
 use crate::curve::{self, Curve, Job, Point};
 use crate::files;
 use crate::progress::thousands;
@@ -39,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     seeds: u64,
     /// The first seed
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64 - 10_000))]
     first_seed: u64,
     /// Games for each training, in place of the preset's; schedules are stretched to them
     #[arg(long, conflicts_with = "seconds", value_parser = clap::value_parser!(u64).range(1..))]
@@ -50,9 +52,9 @@ pub(crate) struct Args {
     /// Moments at which each agent is looked at
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     points: u64,
-    /// Threads [default: all cores]; the curves do not depend on it
-    #[arg(long)]
-    threads: Option<usize>,
+    /// Threads to use at most; never changes the curves [default: all cores]
+    #[arg(long, short, value_name = "T")]
+    threads: Option<NonZeroU16>,
     /// The folder for compare.html, compare.csv and compare.json
     #[arg(long, default_value = "compare")]
     out: PathBuf,
@@ -79,20 +81,23 @@ impl WithGame for Compare<'_> {
         if args.seconds.is_some_and(|s| !(s > 0.0 && s.is_finite())) {
             bail!("--seconds must be a number above 0");
         }
+        let Some(table) = game.table() else {
+            bail!("{} is too large for a table of all its positions", game.title());
+        };
+        // Whatever can be refused is refused before anything is written or trained.
         let jobs = jobs(&game, args)?;
-        // Whatever can be refused is refused before anything is trained.
-        files::make_folder(&args.out)?;
         for job in &jobs {
             registry::method(&game, &job.method)?.seats(&game, job.preset.as_deref(), &job.changes)?;
         }
-        let threads = args.threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into)).unwrap_or(1);
+        files::make_folder(&args.out)?;
+        let threads = train::threads(args.threads);
         let steps = jobs.len() as u64 * args.points;
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
         let style =
             ProgressStyle::with_template("  {bar:44.cyan} {percent:>3} %  {eta} left").expect("the template is right");
         bar.set_style(style.progress_chars(if self.look.ascii { "#>-" } else { "━╸─" }));
         talk::say(format!("{} trainings on {threads} threads, {} moments each", jobs.len(), args.points));
-        let curves = curve::run(&game, &jobs, threads, &|| bar.inc(1))?;
+        let curves = curve::run(&game, &table, &jobs, threads, &|| bar.inc(1))?;
         bar.finish_and_clear();
 
         let report = Report::new(game.title(), args, curves);
@@ -110,7 +115,10 @@ impl WithGame for Compare<'_> {
 /// Every method that was named, with every seed.
 fn jobs<G: Known>(game: &G, args: &Args) -> Result<Vec<Job>> {
     let names: Vec<String> = match args.methods.as_str() {
-        "all" => registry::methods(game).iter().map(|method| method.name().to_owned()).collect(),
+        "all" => match registry::methods(game) {
+            none if none.is_empty() => bail!("no method has been tried on {}", game.title()),
+            all => all.iter().map(|method| method.name().to_owned()).collect(),
+        },
         list => list.split(',').map(|name| name.trim().to_owned()).collect(),
     };
     let mut jobs = Vec::new();
@@ -136,6 +144,19 @@ fn jobs<G: Known>(game: &G, args: &Args) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
+/// Above the cells of a row.
+const HEADS: [&str; 9] = [
+    "method:preset",
+    "proved unbeatable",
+    "games until proved",
+    "seconds until proved",
+    "losing lines as first",
+    "as second",
+    "value kept as first, %",
+    "as second, %",
+    "games/s",
+];
+
 /// Everything that was measured, and what it comes to.
 #[derive(Serialize)]
 struct Report {
@@ -153,6 +174,8 @@ struct Summary {
     method: String,
     preset: String,
     seeds: usize,
+    /// Whether each seat is trained.
+    trained: [bool; 2],
     /// Seeds whose agent is proved unbeatable at the end.
     proved: usize,
     /// Over these: from which moment on the proof held, in games.
@@ -223,7 +246,7 @@ impl Report {
                        best_response_second,policy_best_response_first,policy_best_response_second,kept_first,\
                        kept_second,against_random_first,against_random_second\n"
                 .to_owned();
-        for Curve { method, preset, seed, points } in &self.curves {
+        for Curve { method, preset, seed, points, .. } in &self.curves {
             for p in points {
                 let policy =
                     p.policy_best_response.map_or([String::new(), String::new()], |b| b.map(|x| x.to_string()));
@@ -252,41 +275,44 @@ impl Report {
         csv
     }
 
-    /// The table for people.
+    /// The tables for people.
     fn text(&self) -> String {
-        let head = format!(
-            "{:28}{:>9}  {:30}{:26}{:>18}{:>18}{:>10}",
-            "method",
-            "proved",
-            "games until proved",
-            "seconds until proved",
-            "losing as first",
-            "losing as second",
-            "games/s"
-        );
-        let mut lines = vec![paint(HEAD, head)];
-        for row in self.rows() {
-            let [method, proved, games, seconds, first, second, _, _, rate] = row;
-            lines.push(format!("{method:28}{proved:>9}  {games:30}{seconds:26}{first:>18}{second:>18}{rate:>10}"));
+        let [method, proved, ..] = HEADS;
+        let mut lines = vec![paint(HEAD, format!("{method:25}{proved:>18}  {:29}{:23}games/s", HEADS[2], HEADS[3]))];
+        let rows = self.rows();
+        for [method, proved, games, seconds, .., rate] in &rows {
+            lines.push(format!("{method:25}{proved:>18}  {games:29}{seconds:23}{rate:>7}"));
         }
-        lines.push("Medians over seeds, and the interval that holds the middle 80 %.".to_owned());
+        let seats = "as first and as second";
+        let head = format!("{:25}losing lines {seats:24}  value kept, % {seats}", "at the end");
+        lines.extend([String::new(), paint(HEAD, head)]);
+        for [method, _, _, _, first, second, kept_first, kept_second, _] in &rows {
+            lines.push(format!("{method:25}{first:18} {second:18}  {kept_first:18} {kept_second}"));
+        }
+        lines.push("\nMedians over seeds, and the interval that holds the middle 80 %.".to_owned());
         lines.join("\n")
     }
 
-    /// The table's cells.
+    /// The tables' cells, below [`HEADS`].
     fn rows(&self) -> Vec<[String; 9]> {
         let seconds = |x: f64| format!("{x:.3}");
         let percent = |x: f64| format!("{:.1}", 100.0 * x);
+        let seats = |s: &Summary, spreads: [Spread; 2], write: &dyn Fn(f64) -> String| {
+            let text = |seat: usize| if s.trained[seat] { spreads[seat].text(write) } else { "not trained".to_owned() };
+            [0, 1].map(text)
+        };
         let row = |s: &Summary| {
+            let [losing_first, losing_second] = seats(s, s.losing_lines, &count);
+            let [kept_first, kept_second] = seats(s, s.kept, &percent);
             [
                 format!("{}:{}", s.method, s.preset),
                 format!("{} of {}", s.proved, s.seeds),
                 s.games_until_proved.map_or_else(|| "never".to_owned(), |spread| spread.text(count)),
                 s.seconds_until_proved.map_or_else(|| "never".to_owned(), |spread| spread.text(seconds)),
-                s.losing_lines[0].text(count),
-                s.losing_lines[1].text(count),
-                s.kept[0].text(percent),
-                s.kept[1].text(percent),
+                losing_first,
+                losing_second,
+                kept_first,
+                kept_second,
                 count(s.games_a_second.median),
             ]
         };
@@ -294,23 +320,32 @@ impl Report {
     }
 
     fn page(&self) -> Page<'_> {
-        type Measure = fn(&Point) -> f64;
+        type Measure = fn(&Point, [bool; 2]) -> f64;
         type Shown = (&'static str, Measure, Option<(f64, f64)>, bool);
-        let total: Measure = |p| (p.losing_lines[0] + p.losing_lines[1]) as f64;
-        let policy: Measure = |p| p.policy_best_response.map_or(f64::NAN, |b| b[0].min(b[1]));
+        // The seats that are trained, or one of them: nothing if it is not.
+        fn worse(of: [f64; 2], trained: [bool; 2]) -> f64 {
+            (0..2).filter(|&seat| trained[seat]).map(|seat| of[seat]).fold(f64::INFINITY, f64::min)
+        }
+        fn seat<const SEAT: usize>(of: [f64; 2], trained: [bool; 2]) -> f64 {
+            if trained[SEAT] { of[SEAT] } else { f64::NAN }
+        }
+        let total: Measure = |p, t| (0..2).filter(|&seat| t[seat]).map(|seat| p.losing_lines[seat] as f64).sum();
+        let policy: Measure = |p, t| p.policy_best_response.map_or(f64::NAN, |b| worse(b, t));
+        let results = Some((-1.0, 0.0));
+        let shares = Some((0.5, 1.0));
         let plots: [Shown; 7] = [
-            ("Losing lines, both seats together", total, None, true),
+            ("Losing lines of play in the seats that are trained", total, None, true),
             (
-                "Best response to the greedy agent: its result in the worse seat",
-                |p| p.best_response[0].min(p.best_response[1]),
-                Some((-1.0, 0.0)),
+                "Result of the greedy agent against a best response, worse seat",
+                |p, t| worse(p.best_response, t),
+                results,
                 false,
             ),
-            ("Best response to the softmax or epsilon-greedy policy, worse seat", policy, Some((-1.0, 0.0)), false),
-            ("Value kept where moves differ, as first player", |p| p.kept[0], Some((0.5, 1.0)), false),
-            ("Value kept where moves differ, as second player", |p| p.kept[1], Some((0.5, 1.0)), false),
-            ("Against random, as first player: (W + D/2) / N", |p| p.against_random[0], Some((0.5, 1.0)), false),
-            ("Against random, as second player: (W + D/2) / N", |p| p.against_random[1], Some((0.5, 1.0)), false),
+            ("Result of its softmax or epsilon-greedy policy, worse seat", policy, results, false),
+            ("Value kept where moves differ, as first player", |p, t| seat::<0>(p.kept, t), shares, false),
+            ("Value kept where moves differ, as second player", |p, t| seat::<1>(p.kept, t), shares, false),
+            ("Against random, as first player: (W + D/2) / N", |p, t| seat::<0>(p.against_random, t), shares, false),
+            ("Against random, as second player: (W + D/2) / N", |p, t| seat::<1>(p.against_random, t), shares, false),
         ];
         let plots = plots.iter().flat_map(|&(title, measure, y, log)| {
             let by_games = plot(&Axes { title, x: "games", y, log }, &self.series(|p| p.games as f64, measure));
@@ -318,19 +353,24 @@ impl Report {
                 plot(&Axes { title, x: "seconds of processor time", y, log }, &self.series(|p| p.seconds, measure));
             [by_games, by_time]
         });
-        Page { game: &self.game, budget: &self.budget, rows: self.rows(), plots: plots.collect() }
+        Page { game: &self.game, budget: &self.budget, heads: HEADS, rows: self.rows(), plots: plots.collect() }
     }
 
     /// One line for each method: medians over seeds, moment by moment, with the middle 80 % as a band.
-    fn series(&self, x: fn(&Point) -> f64, y: fn(&Point) -> f64) -> Vec<Series> {
+    fn series(&self, x: fn(&Point) -> f64, y: fn(&Point, [bool; 2]) -> f64) -> Vec<Series> {
+        // The method's name is enough, unless two of its presets take part.
+        let name = |of: &Curve| match self.summaries.iter().filter(|s| s.method == of.method).count() {
+            0 | 1 => of.method.clone(),
+            _ => format!("{}:{}", of.method, of.preset),
+        };
         let series = groups(&self.curves).map(|curves| {
             let moments = curves.iter().map(|curve| curve.points.len()).min().unwrap_or(0);
             let points = (0..moments).filter_map(|i| {
-                let at = |f: fn(&Point) -> f64| Spread::of(curves.iter().map(|curve| f(&curve.points[i])));
-                let (x, y) = (at(x).median, at(y));
+                let x = Spread::of(curves.iter().map(|curve| x(&curve.points[i]))).median;
+                let y = Spread::of(curves.iter().map(|curve| y(&curve.points[i], curve.trained)));
                 (!y.median.is_nan()).then_some([x, y.median, y.low, y.high])
             });
-            Series { name: curves[0].method.clone(), points: points.collect() }
+            Series { name: name(&curves[0]), points: points.collect() }
         });
         series.filter(|series| !series.points.is_empty()).collect()
     }
@@ -351,6 +391,7 @@ fn summary(curves: &[Curve]) -> Summary {
         method: curves[0].method.clone(),
         preset: curves[0].preset.clone(),
         seeds: curves.len(),
+        trained: curves[0].trained,
         proved: proved.len(),
         games_until_proved: until(|p| p.games as f64),
         seconds_until_proved: until(|p| p.seconds),
@@ -366,6 +407,7 @@ fn summary(curves: &[Curve]) -> Summary {
 struct Page<'a> {
     game: &'a str,
     budget: &'a str,
+    heads: [&'static str; 9],
     rows: Vec<[String; 9]>,
     plots: Vec<String>,
 }
@@ -389,7 +431,7 @@ mod tests {
 
     fn curve(seed: u64, losses: &[[u64; 2]]) -> Curve {
         let points = losses.iter().zip(1..).map(|(&losses, i)| point(100 * i, losses)).collect();
-        Curve { method: "m".to_owned(), preset: "p".to_owned(), seed, points }
+        Curve { method: "m".to_owned(), preset: "p".to_owned(), seed, trained: [true; 2], points }
     }
 
     #[test]
@@ -420,5 +462,17 @@ mod tests {
         // No policy was measured, so those two plots stay empty.
         assert_eq!((page.matches("<svg").count(), page.matches("<polyline").count()), (14, 12));
         assert!(page.contains("1 of 2") && !page.contains("NaN") && !page.contains("http"));
+    }
+
+    #[test]
+    fn nothing_is_said_of_a_seat_that_is_not_trained() {
+        let curves = vec![Curve { trained: [false, true], ..curve(1, &[[9, 4], [9, 0]]) }];
+        let summaries = groups(&curves).map(summary).collect();
+        let report =
+            Report { game: "a game".to_owned(), budget: "200 games".to_owned(), reproducible: true, summaries, curves };
+        let [row] = &report.rows()[..] else { panic!("one method") };
+        assert_eq!([&row[4], &row[5], &row[6]], ["not trained", "0 [0, 0]", "not trained"]);
+        // Its two plots of what is kept and its two against random, by games and by time, are left out.
+        assert_eq!(report.page().render().unwrap().matches("<polyline").count(), 8);
     }
 }

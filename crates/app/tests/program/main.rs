@@ -2,6 +2,7 @@
 
 mod arena;
 mod bad_input;
+mod compares;
 mod export;
 mod interrupted;
 mod play;
