@@ -88,6 +88,11 @@ impl Progress {
         }
     }
 
+    /// A line about the training.
+    pub(crate) fn say(&self, line: &str) {
+        self.bar.suspend(|| talk::say(line));
+    }
+
     /// Removes the bar and adds up.
     pub(crate) fn end(&self) {
         self.bar.finish_and_clear();

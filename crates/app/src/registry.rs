@@ -9,6 +9,7 @@ use arena::formats::{self, GameTree};
 use methods::learner::{Agent, Control, Learner, Row, Watch};
 use methods::monte_carlo::MonteCarlo;
 use methods::outcome::Outcome;
+use methods::ppo::Ppo;
 use methods::q_learning::QLearning;
 use methods::td_backward::TdBackward;
 use methods::td_batch::TdBatch;
@@ -174,6 +175,7 @@ pub(crate) fn methods<G: Known>(game: &G) -> Vec<Box<dyn Method<G>>> {
         of::<G, TdOnline<G>>(),
         of::<G, QLearning<G>>(),
         of::<G, ValueMinimax<G>>(),
+        of::<G, Ppo<G>>(),
     ];
     all.into_iter().filter(|method| !method.presets(game).is_empty()).collect()
 }

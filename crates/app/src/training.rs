@@ -215,6 +215,10 @@ impl<G: Game, L: Learner<G>> Watch<L> for Session<'_, G, L> {
         }
     }
 
+    fn note(&mut self, games: u64, text: &str) {
+        self.progress.say(&format!("note: after {} games, {text}", thousands(games)));
+    }
+
     fn threads(&self) -> usize {
         self.course.threads
     }

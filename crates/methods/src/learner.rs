@@ -3,6 +3,7 @@
 //! A run is a function of (config, seed). A learner therefore holds all of its state, can be saved between any
 //! two games and restored to the same bits, and draws the randomness of game number g from the stream (seed, g).
 
+use net::NetError;
 use net::file::{FileError, Tensor};
 use rules::{Action, Evaluator, Game, Player, Seat};
 use schemars::JsonSchema;
@@ -162,6 +163,9 @@ pub enum RestoreError {
     /// The tensors do not fit.
     #[error(transparent)]
     Tensors(#[from] FileError),
+    /// The tensors are of another network.
+    #[error(transparent)]
+    Network(#[from] NetError),
     /// A counter is missing.
     #[error("the counter '{0}' is missing")]
     Missing(String),
@@ -181,6 +185,9 @@ pub struct Diverged {
 pub trait Watch<L> {
     /// A line of the run's metrics: a function of config and seed alone.
     fn row(&mut self, row: &Row);
+
+    /// Something that whoever trains should know after so many games, with what to try. Said once.
+    fn note(&mut self, _games: u64, _text: &str) {}
 
     /// The most threads that the learner may use. However many they are, the result is the same.
     fn threads(&self) -> usize {

@@ -7,6 +7,7 @@ pub mod kit;
 pub mod learner;
 pub mod monte_carlo;
 pub mod outcome;
+pub mod ppo;
 pub mod q_learning;
 pub mod td_backward;
 pub mod td_batch;

@@ -34,7 +34,7 @@ impl Workers {
     }
 
     /// Does `job` once for each item, in any order and at the same time, and waits for all.
-    pub(crate) fn each<T: Send>(&self, items: Vec<T>, job: impl Fn(T) + Sync) {
+    pub fn each<T: Send>(&self, items: Vec<T>, job: impl Fn(T) + Sync) {
         let job = |item| {
             let _flush = FlushDenormals::new();
             job(item);

@@ -140,8 +140,7 @@ pub(crate) fn assert_resumes<L: Learner<TicTacToe>>(config: &L::Config, stop: u6
     // An agent is the same from its file, and a state without its counters is refused.
     let loaded = L::load(&TicTacToe, config, &whole.weights()).unwrap();
     let opinion = |agent: &mut L::Agent| match agent.opinion(&TicTacToe, &TicTacToe.start()) {
-        Opinion::Values(values) => values,
-        Opinion::Probabilities(_) => panic!("these methods value actions"),
+        Opinion::Values(numbers) | Opinion::Probabilities(numbers) => numbers,
     };
     let values = opinion(&mut whole.agent());
     assert_eq!(opinion(&mut { loaded }), values);

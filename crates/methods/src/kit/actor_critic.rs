@@ -1,0 +1,427 @@
+//! Networks that give a policy and a value, in batches: their settings, what they see, how they learn, and the player
+//! that follows the policy.
+
+use std::sync::Arc;
+
+use net::file::Tensor;
+use net::loss::softmax;
+use net::{
+    Actions, Board, BoardInference, BoardNet, BoardSpec, DenseInference, DenseNet, DenseSpec, NetError, Optimiser,
+    Outputs, Rule, Workers,
+};
+use rules::{Action, Choice, Evaluations, Evaluator, Game, NotExact, Player, Rng, Symmetry, game::legal_actions};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kit::choose::{greedy_choice, sampled_choices};
+use crate::learner::{Agent, ConfigError, Opinion, RestoreError, require};
+
+/// A network with a policy and a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// `separate`: dense layers, one network for the policy and one for the value; `shared`: dense layers, one network
+    /// with both; `residual`: convolutions, one network with both.
+    pub kind: Kind,
+    /// Units of each hidden layer, 1 to 8 layers of 1 to 4,096; of a residual network the channels of each block, all
+    /// equal and a multiple of 16.
+    pub hidden: Vec<usize>,
+    /// What it sees: `signed`, one number a cell, +1 own, -1 the opponent's stone; `planes`, two numbers a cell, 0 or 1
+    /// (and in a residual network a third that is 1 on the board, so that its edge can be seen).
+    pub inputs: Inputs,
+    /// How the board is turned and mirrored before it is shown: `as_is`; `canonical`, into one orientation for all
+    /// symmetric positions; `random`, anew for each position that is learned from.
+    pub orientation: Orientation,
+}
+
+/// What the layers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "told at the field of `Network`")]
+pub enum Kind {
+    Separate,
+    Shared,
+    Residual,
+}
+
+/// How a stone is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "told at the field of `Network`")]
+pub enum Inputs {
+    Signed,
+    Planes,
+}
+
+/// How the board is turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "told at the field of `Network`")]
+pub enum Orientation {
+    AsIs,
+    Canonical,
+    Random,
+}
+
+impl Network {
+    /// Refuses what cannot be built.
+    ///
+    /// # Errors
+    /// Names the first impossible field.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let shown = format!("{:?}", self.hidden);
+        let fits = |n: &usize| match self.kind {
+            Kind::Residual => *n == self.hidden[0] && n.is_multiple_of(16) && (16..=1_024).contains(n),
+            Kind::Separate | Kind::Shared => (1..=4_096).contains(n),
+        };
+        let range = match self.kind {
+            Kind::Residual => "the channels of 1 to 8 blocks, all equal, a multiple of 16 up to 1024, such as [64, 64]",
+            Kind::Separate | Kind::Shared => "1 to 8 layers of 1 to 4096 units, such as [256, 128]",
+        };
+        let sizes = (1..=8).contains(&self.hidden.len()) && self.hidden.iter().all(fits);
+        require(sizes, "network.hidden", &shown, range)?;
+        let seen = self.kind != Kind::Residual || self.inputs == Inputs::Planes;
+        require(seen, "network.inputs", &"signed", "planes in a residual network")
+    }
+
+    /// Numbers that describe a position.
+    fn inputs_of<G: Game>(&self, game: &G) -> usize {
+        game.cells()
+            * match (self.kind, self.inputs) {
+                (Kind::Residual, _) => 3,
+                (_, Inputs::Planes) => 2,
+                (_, Inputs::Signed) => 1,
+            }
+    }
+
+    /// The symmetry through which a position is shown while it is learned from.
+    pub fn orient<G: Game>(&self, game: &G, position: &G::Position, rng: &mut Rng) -> Symmetry {
+        match self.orientation {
+            Orientation::Random => game.symmetries()[rng.below(game.symmetries().len())],
+            Orientation::AsIs | Orientation::Canonical => self.orient_in_play(game, position),
+        }
+    }
+
+    /// The symmetry through which a position is shown when the agent plays.
+    pub fn orient_in_play<G: Game>(&self, game: &G, position: &G::Position) -> Symmetry {
+        match self.orientation {
+            Orientation::Canonical => game.orientation(position),
+            Orientation::AsIs | Orientation::Random => Symmetry::IDENTITY,
+        }
+    }
+
+    /// Appends the numbers of a position as `symmetry` shows it.
+    pub fn write<G: Game>(&self, game: &G, position: &G::Position, symmetry: Symmetry, rows: &mut Vec<f32>) {
+        let (cells, begin) = (game.cells(), rows.len());
+        let (columns, lines, mover) = (game.columns(), game.rows(), game.to_move(position));
+        rows.resize(begin + self.inputs_of(game), 0.0);
+        let row = &mut rows[begin..];
+        game.for_each_stone(position, |cell, owner| {
+            let cell = symmetry.cell(columns, lines, cell);
+            match (self.inputs, owner == mover) {
+                (Inputs::Signed, own) => row[cell] = if own { 1.0 } else { -1.0 },
+                (Inputs::Planes, own) => row[cell + if own { 0 } else { cells }] = 1.0,
+            }
+        });
+        if self.kind == Kind::Residual {
+            row[2 * cells..].fill(1.0);
+        }
+    }
+}
+
+/// The legal actions of a position, and where `symmetry` shows them to the network.
+pub fn shown_legal<G: Game>(
+    game: &G,
+    position: &G::Position,
+    symmetry: Symmetry,
+    legal: &mut Vec<Action>,
+    shown: &mut Vec<Action>,
+) {
+    legal.clear();
+    game.legal(position, legal);
+    shown.clear();
+    shown.extend(legal.iter().map(|&action| game.transform_action(symmetry, action)));
+}
+
+#[derive(Debug)]
+enum Nets {
+    Separate(Box<[DenseNet; 2]>),
+    Shared(Box<DenseNet>),
+    Residual(Box<BoardNet>),
+}
+
+/// A network that learns, with its optimisers.
+#[derive(Debug)]
+pub struct ActorCritic<G: Game> {
+    game: G,
+    config: Network,
+    nets: Nets,
+    /// One for each network.
+    optimisers: Vec<Optimiser>,
+    /// What the last [`ActorCritic::forward`] said, with logits for illegal actions too.
+    pub outputs: Outputs,
+}
+
+const PARTS: [&str; 2] = ["policy.", "value."];
+
+impl<G: Game> ActorCritic<G> {
+    /// A network with random weights that learns by Adam; `norm` is the longest gradient of a step, 0 for any length.
+    ///
+    /// # Errors
+    /// As [`Network::check`].
+    pub fn new(game: &G, config: &Network, norm: f32, rng: &mut Rng) -> Result<Self, ConfigError> {
+        config.check()?;
+        let mut uniform = || rng.unit();
+        let mut dense = |actions| {
+            let spec =
+                DenseSpec { inputs: config.inputs_of(game), hidden: config.hidden.clone(), actions, encoding: 1 };
+            DenseNet::new(spec, &mut uniform).expect("the config was checked")
+        };
+        let nets = match config.kind {
+            Kind::Separate => Nets::Separate(Box::new([dense(game.actions()), dense(1)])),
+            Kind::Shared => Nets::Shared(Box::new(dense(game.actions()))),
+            Kind::Residual => {
+                let actions = if game.actions() == game.cells() { Actions::Points } else { Actions::Columns };
+                // A batch's moments would make the policy that learns another than the one that played.
+                let (channels, blocks) = (config.hidden[0], config.hidden.len());
+                let spec = BoardSpec { planes: 3, channels, blocks, norm: false, actions, encoding: 1 };
+                Nets::Residual(Box::new(BoardNet::new(spec, &mut uniform).expect("the config was checked")))
+            }
+        };
+        let optimiser = || Optimiser::new(Rule::ADAM, 0.0, (norm > 0.0).then_some(norm));
+        let optimisers = (0..if config.kind == Kind::Separate { 2 } else { 1 }).map(|_| optimiser()).collect();
+        Ok(ActorCritic { game: game.clone(), config: config.clone(), nets, optimisers, outputs: Outputs::default() })
+    }
+
+    /// Fills [`ActorCritic::outputs`] for rows that [`Network::write`] made.
+    ///
+    /// # Errors
+    /// If a number is not finite.
+    pub fn forward(&mut self, rows: &[f32], workers: &Workers) -> Result<(), NetError> {
+        let board = board_of(&self.game);
+        let outputs = &mut self.outputs;
+        match &mut self.nets {
+            Nets::Separate(nets) => {
+                outputs.policy.clone_from(&nets[0].forward(rows, workers)?.policy);
+                outputs.value.clone_from(&nets[1].forward(rows, workers)?.value);
+            }
+            Nets::Shared(net) => outputs.clone_from(net.forward(rows, workers)?),
+            Nets::Residual(net) => outputs.clone_from(net.forward(board, rows, workers)?),
+        }
+        let bad = outputs.policy.iter().chain(&outputs.value).position(|x| !x.is_finite());
+        bad.map_or(Ok(()), |at| Err(NetError::NotFinite { what: "the network's outputs", at, number: f32::NAN }))
+    }
+
+    /// A step down the gradient of a loss, `d` being its gradient by the outputs of the last forward pass.
+    ///
+    /// # Errors
+    /// If a number is not finite.
+    pub fn descend(&mut self, d: &Outputs, rate: f32, workers: &Workers) -> Result<(), NetError> {
+        match &mut self.nets {
+            Nets::Separate(nets) => {
+                let positions = d.value.len();
+                let policy = Outputs { policy: d.policy.clone(), value: vec![0.0; positions] };
+                let value = Outputs { policy: vec![0.0; positions], value: d.value.clone() };
+                for ((net, d), optimiser) in nets.iter_mut().zip([policy, value]).zip(&mut self.optimisers) {
+                    net.backward(&d, workers)?;
+                    net.step(optimiser, rate);
+                }
+            }
+            Nets::Shared(net) => {
+                net.backward(d, workers)?;
+                net.step(&mut self.optimisers[0], rate);
+            }
+            Nets::Residual(net) => {
+                net.backward(d, workers)?;
+                net.step(&mut self.optimisers[0], rate);
+            }
+        }
+        Ok(())
+    }
+
+    /// The weights, as [`ActorCritic::set_tensors`] takes them.
+    pub fn tensors(&self) -> Vec<Tensor> {
+        match &self.nets {
+            Nets::Separate(nets) => {
+                nets.iter().zip(PARTS).flat_map(|(net, part)| prefixed(part, net.tensors())).collect()
+            }
+            Nets::Shared(net) => prefixed("net.", net.tensors()),
+            Nets::Residual(net) => prefixed("net.", net.tensors()),
+        }
+    }
+
+    /// Takes the weights.
+    ///
+    /// # Errors
+    /// If they are of another network.
+    pub fn set_tensors(&mut self, tensors: &[Tensor]) -> Result<(), RestoreError> {
+        match &mut self.nets {
+            Nets::Separate(nets) => {
+                let mut parts = nets.iter_mut().zip(PARTS);
+                parts.try_for_each(|(net, part)| net.load(&without(part, tensors)))?;
+            }
+            Nets::Shared(net) => net.load(&without("net.", tensors))?,
+            Nets::Residual(net) => net.load(&without("net.", tensors))?,
+        }
+        Ok(())
+    }
+
+    /// What the optimisers remember.
+    pub fn optimiser_tensors(&self) -> Vec<Tensor> {
+        let parts = self.optimisers.iter().enumerate();
+        parts.flat_map(|(i, optimiser)| prefixed(&format!("{i}."), optimiser.state())).collect()
+    }
+
+    /// Takes what [`ActorCritic::optimiser_tensors`] gave.
+    ///
+    /// # Errors
+    /// If it is of another network.
+    pub fn set_optimiser_tensors(&mut self, tensors: &[Tensor]) -> Result<(), RestoreError> {
+        let lengths = match &self.nets {
+            Nets::Separate(nets) => nets.iter().map(DenseNet::weights_len).collect(),
+            Nets::Shared(net) => vec![net.weights_len()],
+            Nets::Residual(net) => vec![net.weights_len()],
+        };
+        for (i, (optimiser, length)) in self.optimisers.iter_mut().zip(lengths).enumerate() {
+            optimiser.restore(length, &without(&format!("{i}."), tensors))?;
+        }
+        Ok(())
+    }
+
+    /// The network as it now is.
+    pub fn reader(&self) -> Arc<Reader<G>> {
+        let fixed = match &self.nets {
+            Nets::Separate(nets) => Fixed::Separate([nets[0].inference(), nets[1].inference()]),
+            Nets::Shared(net) => Fixed::Shared(net.inference()),
+            Nets::Residual(net) => {
+                Fixed::Residual(Box::new(net.inference(board_of(&self.game), 16).expect("a board has cells")))
+            }
+        };
+        Arc::new(Reader { game: self.game.clone(), config: self.config.clone(), fixed })
+    }
+}
+
+fn board_of<G: Game>(game: &G) -> Board {
+    Board { height: game.rows(), width: game.columns() }
+}
+
+fn prefixed(prefix: &str, tensors: Vec<Tensor>) -> Vec<Tensor> {
+    tensors.into_iter().map(|tensor| Tensor { name: format!("{prefix}{}", tensor.name), ..tensor }).collect()
+}
+
+fn without(prefix: &str, tensors: &[Tensor]) -> Vec<Tensor> {
+    let named = tensors.iter().filter_map(|tensor| Some((tensor.name.strip_prefix(prefix)?, tensor)));
+    named.map(|(name, tensor)| Tensor { name: name.to_owned(), ..tensor.clone() }).collect()
+}
+
+#[derive(Debug)]
+enum Fixed {
+    Separate([DenseInference; 2]),
+    Shared(DenseInference),
+    Residual(Box<BoardInference>),
+}
+
+/// A network whose weights no longer change, to be shared between threads.
+#[derive(Debug)]
+pub struct Reader<G: Game> {
+    /// The game whose positions it is shown.
+    pub game: G,
+    /// What it is.
+    pub config: Network,
+    fixed: Fixed,
+}
+
+impl<G: Game> Reader<G> {
+    /// Logits and values for rows that [`Network::write`] made; numbers that are not finite are passed on.
+    pub fn run(&self, rows: &[f32], outputs: &mut Outputs) {
+        let workers = Workers::one();
+        let done = match &self.fixed {
+            Fixed::Separate([policy, value]) => {
+                let mut values = Outputs::default();
+                let done = policy.run(rows, &workers, outputs).and_then(|()| value.run(rows, &workers, &mut values));
+                outputs.value = values.value;
+                done
+            }
+            Fixed::Shared(net) => net.run(rows, &workers, outputs),
+            Fixed::Residual(net) => net.run(rows, &workers, outputs),
+        };
+        done.expect("rows of stones are whole and finite");
+    }
+}
+
+/// What has been learned: plays the likeliest legal move, or samples from the policy.
+#[derive(Clone, Debug)]
+pub struct ActorCriticPlayer<G: Game> {
+    name: &'static str,
+    reader: Arc<Reader<G>>,
+    sampled: bool,
+}
+
+impl<G: Game> ActorCriticPlayer<G> {
+    /// The greedy player of this network.
+    pub fn new(name: &'static str, reader: Arc<Reader<G>>) -> Self {
+        ActorCriticPlayer { name, reader, sampled: false }
+    }
+
+    /// For each position the logits by the game's own actions, illegal ones too, and its value.
+    fn outputs(&self, positions: &[G::Position]) -> Outputs {
+        let Reader { game, config, .. } = &*self.reader;
+        let symmetries: Vec<_> = positions.iter().map(|position| config.orient_in_play(game, position)).collect();
+        let mut rows = Vec::new();
+        positions.iter().zip(&symmetries).for_each(|(position, &s)| config.write(game, position, s, &mut rows));
+        let (mut shown, actions) = (Outputs::default(), game.actions());
+        self.reader.run(&rows, &mut shown);
+        let policy = symmetries.iter().enumerate().flat_map(|(i, &symmetry)| {
+            let row = &shown.policy[i * actions..][..actions];
+            (0..actions).map(move |action| row[usize::from(game.transform_action(symmetry, action as Action))])
+        });
+        Outputs { policy: policy.collect(), value: shown.value.clone() }
+    }
+}
+
+impl<G: Game> Player<G> for ActorCriticPlayer<G> {
+    fn name(&self) -> String {
+        if self.sampled { format!("{} (sampled)", self.name) } else { self.name.to_owned() }
+    }
+
+    fn distribution(&mut self, game: &G, position: &G::Position, choices: &mut Vec<Choice>) -> Result<(), NotExact> {
+        let (legal, logits) = (legal_actions(game, position), self.outputs(&[*position]).policy);
+        if self.sampled {
+            let mut probabilities = Vec::new();
+            softmax(&logits, &legal, &mut probabilities);
+            sampled_choices(&legal, &probabilities, choices);
+        } else {
+            let scores: Vec<f32> = legal.iter().map(|&action| logits[usize::from(action)]).collect();
+            greedy_choice(&legal, &scores, choices);
+        }
+        Ok(())
+    }
+}
+
+impl<G: Game> Evaluator<G> for ActorCriticPlayer<G> {
+    fn evaluate(&mut self, game: &G, positions: &[G::Position], out: &mut Evaluations) {
+        let (outputs, actions) = (self.outputs(positions), game.actions());
+        out.policies = vec![0.0; positions.len() * actions];
+        let mut probabilities = Vec::new();
+        let rows = out.policies.chunks_exact_mut(actions).zip(outputs.policy.chunks_exact(actions));
+        for (position, (row, logits)) in positions.iter().zip(rows) {
+            let legal = legal_actions(game, position);
+            softmax(logits, &legal, &mut probabilities);
+            legal.iter().zip(&probabilities).for_each(|(&action, &p)| row[usize::from(action)] = p);
+        }
+        out.values = outputs.value;
+    }
+}
+
+impl<G: Game> Agent<G> for ActorCriticPlayer<G> {
+    fn opinion(&mut self, game: &G, position: &G::Position) -> Opinion {
+        let logits = self.outputs(&[*position]).policy;
+        let (all, mut probabilities): (Vec<Action>, _) = ((0..game.actions() as Action).collect(), Vec::new());
+        softmax(&logits, &all, &mut probabilities);
+        Opinion::Probabilities(probabilities)
+    }
+
+    fn stochastic(&self) -> Option<Box<dyn Player<G>>> {
+        Some(Box::new(ActorCriticPlayer { sampled: true, ..self.clone() }))
+    }
+}

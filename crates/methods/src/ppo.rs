@@ -1,0 +1,668 @@
+//! Proximal policy optimisation: moves that turned out better than expected become likelier, but never much likelier
+//! before new games are played.
+//!
+//! Each iteration plays games with the present policy p_old, estimates for every move made how much better it was than
+//! the value of its position (its advantage A), and then goes several times through these moves in minibatches, down
+//! the gradient of
+//!
+//! ```text
+//! L = mean of  - min(r A, clip(r, 1 - e, 1 + e) A)  + c_v (V(s) - R)^2  - c_h H(p(. | s)),   r = p(a | s) / p_old(a | s)
+//! ```
+//!
+//! (Schulman et al. 2017, "Proximal Policy Optimization Algorithms", equations 7 and 9.) Once a move has become
+//! likelier by e, it earns nothing by becoming likelier still: that is what allows several epochs on the same games.
+//!
+//! **Alternating seats.** Generalised advantage estimation (Schulman et al. 2016, equation 16) is written for one agent.
+//! For two there are two forms, both in `kit/advantage.rs` and both computed by hand in its tests:
+//!
+//! ```text
+//! ply form     delta_t = r_t - gamma V(s_t+1) - V(s_t),  A_t = delta_t - gamma lambda A_t+1     signs turn with the seats;
+//!              r = 1 for the winning move, 0 otherwise: the loser is paid through the sign
+//! seat form    delta_t = r_t + gamma V(s_t+2) - V(s_t),  A_t = delta_t + gamma lambda A_t+2     each seat's own moves;
+//!              the opponent's reply is a part of the environment; r = -1 for the loser's last move
+//! ```
+//!
+//! At lambda = 1 they agree (with seat gamma = gamma squared and the loser paid -gamma). Below they differ: the ply form
+//! also believes V of the positions in which the opponent moves. R = A + V(s).
+//!
+//! *Neighbours.* `outcome` weighs every move of a game by its result; here a move is weighed by what it changed.
+//! AlphaZero learns from what a search found; here there is no search, in training or in play.
+//!
+//! Preset `article` follows a published sketch of Gomoku by PPO, with what it leaves out done. Where we depart from it:
+//! 1. The board is seen by the side to move (there: Black +1, White -1), so that one network serves both seats.
+//! 2. Adam through all layers (there: one sample's gradient on the last layer); the value ends in a tanh.
+//! 3. R comes from the advantages *before* they are normalised (there: after, so that values learn a changed scale).
+//! 4. The loser is paid (there: never), by one of the two forms above; the advantage knows that seats alternate.
+//! 5. Evaluation in both seats, by sampling and by the likeliest move (there: one seat).
+//!
+//! Preset `strong` adds one network for both seats and for policy and value, planes of stones in the canonical orientation,
+//! random openings, a rate and an entropy that fall to 0, and gradients that are cut at a norm.
+
+use net::file::Tensor;
+use net::math::{exp, ln};
+use net::{NetError, Outputs, Workers};
+use rules::{Action, Game, Outcome, Rng, Seat};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kit::actor_critic::{ActorCritic, ActorCriticPlayer, Inputs, Kind, Network, Orientation, shown_legal};
+use crate::kit::advantage::{Form, moments};
+use crate::kit::schedule::Linear;
+use crate::kit::self_play::{Played, Step, against_random, self_play};
+use crate::learner::{
+    self, ConfigError, Control, Diverged, Learner, Metric, Preset, RestoreError, Row, State, Watch, require,
+};
+
+/// The settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Games of self-play to learn from, at least 1.
+    pub games: u64,
+    /// Games of an iteration, played with the same policy and then learned from, 1 to 100,000.
+    pub iteration: u64,
+    /// How many times an iteration's moves are gone through, 1 to 100.
+    pub epochs: u64,
+    /// Moves in a step of the optimiser, at least 1.
+    pub minibatch: usize,
+    /// The greatest number of random moves with which a game begins; the number itself is drawn for each game.
+    pub openings: usize,
+    /// Iterations between two evaluations against random moves, 0 for none.
+    pub evaluate: u64,
+    /// How advantages are estimated: `ply`, with signs that turn; `seat`, along each seat's own moves.
+    pub form: Form,
+    /// The discount gamma for each ply, or in the seat form for each own move, in [0, 1].
+    pub gamma: f32,
+    /// The weight lambda of later values in the advantage, in [0, 1].
+    pub lambda: f32,
+    /// The clip e of the ratio, in (0, 1].
+    pub clip: f32,
+    /// The weight c_v of the value's squared error, from 0 to 100.
+    pub value: f32,
+    /// The longest gradient that makes a step, above 0; 0 for any length.
+    pub norm: f32,
+    /// Divergence of the new policy from the old, in nats, after which an iteration makes no further epoch; 0 for any.
+    pub divergence: f32,
+    /// The learning rate, from the first game to the last, above 0 and at most 1.
+    pub rate: Linear,
+    /// The weight c_h of the entropy, from the first game to the last, in [0, 1].
+    pub entropy: Linear,
+    /// The network.
+    pub network: Network,
+}
+
+impl learner::Config for Config {
+    fn check(&self) -> Result<(), ConfigError> {
+        require(self.games >= 1, "games", &self.games, "at least 1")?;
+        let iteration = (1..=100_000).contains(&self.iteration);
+        require(iteration, "iteration", &self.iteration, "from 1 to 100000")?;
+        require((1..=100).contains(&self.epochs), "epochs", &self.epochs, "from 1 to 100")?;
+        require(self.minibatch >= 1, "minibatch", &self.minibatch, "at least 1")?;
+        require((0.0..=1.0).contains(&self.gamma), "gamma", &self.gamma, "within [0, 1]")?;
+        require((0.0..=1.0).contains(&self.lambda), "lambda", &self.lambda, "within [0, 1]")?;
+        require(self.clip > 0.0 && self.clip <= 1.0, "clip", &self.clip, "above 0 and at most 1")?;
+        require((0.0..=100.0).contains(&self.value), "value", &self.value, "from 0 to 100")?;
+        require((0.0..=1e6).contains(&self.norm), "norm", &self.norm, "from 0 to 1000000")?;
+        require((0.0..=1e6).contains(&self.divergence), "divergence", &self.divergence, "from 0 to 1000000")?;
+        require(self.rate.within(0.0, 1.0) && self.rate.start > 0.0, "rate", &self.rate, "above 0 and at most 1")?;
+        require(self.entropy.within(0.0, 1.0), "entropy", &self.entropy, "within [0, 1]")?;
+        self.network.check()
+    }
+}
+
+/// As published, but for the numbered departures: 1,000 iterations of 10 games.
+fn article() -> Config {
+    Config {
+        games: 10_000,
+        iteration: 10,
+        epochs: 4,
+        minibatch: 64,
+        openings: 0,
+        evaluate: 100,
+        form: Form::Ply,
+        gamma: 0.99,
+        lambda: 0.95,
+        clip: 0.2,
+        value: 0.5,
+        norm: 0.0,
+        divergence: 0.0,
+        rate: Linear::constant(0.001),
+        entropy: Linear::constant(0.01),
+        network: Network {
+            kind: Kind::Separate,
+            hidden: vec![256, 128],
+            inputs: Inputs::Signed,
+            orientation: Orientation::AsIs,
+        },
+    }
+}
+
+/// Ours, for tic-tac-toe.
+fn strong() -> Config {
+    Config {
+        games: 100_000,
+        iteration: 500,
+        epochs: 4,
+        minibatch: 256,
+        openings: 8,
+        evaluate: 0,
+        norm: 0.5,
+        rate: Linear { start: 0.003, end: 0.0 },
+        entropy: Linear { start: 0.05, end: 0.0 },
+        network: Network {
+            kind: Kind::Shared,
+            hidden: vec![128, 64],
+            inputs: Inputs::Planes,
+            orientation: Orientation::Canonical,
+        },
+        ..article()
+    }
+}
+
+/// What is learned from a move.
+#[derive(Clone, Copy, Debug)]
+struct Sample<P> {
+    step: Step<P>,
+    /// The logarithm of the probability with which it was made.
+    log_p: f32,
+    advantage: f32,
+    /// The value that its position should have.
+    target: f32,
+}
+
+/// The coefficients of the loss.
+#[derive(Clone, Copy, Debug)]
+struct Loss {
+    clip: f32,
+    value: f32,
+    entropy: f32,
+}
+
+/// What the loss of one move is made of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Terms {
+    policy: f32,
+    value: f32,
+    entropy: f32,
+    ratio: f32,
+}
+
+impl Loss {
+    /// The loss of a move: `logits` and `value` are the network's, `legal` the legal actions as the network sees them,
+    /// `chosen` the index of the move among them. Adds `weight` times the gradient to `d_logits`; returns the terms and
+    /// `weight` times the gradient by the value. `p` receives the policy.
+    #[allow(clippy::too_many_arguments, reason = "what is given, and where the gradient goes")]
+    fn of(
+        &self,
+        (logits, value): (&[f32], f32),
+        (legal, chosen): (&[Action], usize),
+        (log_p_old, advantage, target): (f32, f32, f32),
+        weight: f32,
+        p: &mut Vec<f32>,
+        d_logits: &mut [f32],
+    ) -> (Terms, f32) {
+        net::loss::softmax(logits, legal, p);
+        let log = |p: f32| ln(p.max(f32::MIN_POSITIVE));
+        let ratio = exp(log(p[chosen]) - log_p_old);
+        let clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip);
+        let policy = -(ratio * advantage).min(clipped * advantage);
+        // Where the clipped term is the smaller one, nothing depends on the ratio.
+        let d_ratio = if ratio * advantage <= clipped * advantage { -advantage } else { 0.0 };
+        let entropy: f32 = -p.iter().map(|&p| p * log(p)).sum::<f32>();
+        for (i, (&action, &p)) in legal.iter().zip(&*p).enumerate() {
+            // d ln p_chosen / d logit_i = [i = chosen] - p_i, and d H / d logit_i = - p_i (ln p_i + H).
+            let d_log = f32::from(u8::from(i == chosen)) - p;
+            let d = d_ratio * ratio * d_log + self.entropy * p * (log(p) + entropy);
+            d_logits[usize::from(action)] += weight * d;
+        }
+        let (square, d_square) = net::loss::squared_error(value, target);
+        (Terms { policy, value: square, entropy, ratio }, weight * self.value * d_square)
+    }
+}
+
+/// Sums over the moves of an iteration.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    moves: f64,
+    policy: f64,
+    value: f64,
+    entropy: f64,
+    divergence: f64,
+    clipped: f64,
+}
+
+impl Sums {
+    fn add(&mut self, terms: Terms, clip: f32) {
+        self.moves += 1.0;
+        self.policy += f64::from(terms.policy);
+        self.value += f64::from(terms.value);
+        self.entropy += f64::from(terms.entropy);
+        // (r - 1) - ln r: never negative, and its mean is KL(p_old, p).
+        self.divergence += f64::from(terms.ratio - 1.0 - ln(terms.ratio.max(f32::MIN_POSITIVE)));
+        self.clipped += f64::from(u8::from((terms.ratio - 1.0).abs() > clip));
+    }
+}
+
+/// The method while it learns.
+#[derive(Debug)]
+pub struct Ppo<G: Game> {
+    game: G,
+    config: Config,
+    seed: u64,
+    games: u64,
+    net: ActorCritic<G>,
+    /// Whether it has been said that the policy has collapsed.
+    warned: bool,
+}
+
+/// What an iteration's games are worth: all moves with their advantages, and the share of the returns' variance that the
+/// values explain.
+struct Batch<P> {
+    samples: Vec<Sample<P>>,
+    explained: f64,
+    /// The mean entropy of the policy as a share of that of a policy that knows nothing.
+    spread: f64,
+}
+
+impl<G: Game> Ppo<G> {
+    /// Writes what the network is shown of some moves.
+    fn write(&self, samples: impl Iterator<Item = Step<G::Position>>, rows: &mut Vec<f32>) {
+        rows.clear();
+        samples.for_each(|step| self.config.network.write(&self.game, &step.position, step.symmetry, rows));
+    }
+
+    /// Values, probabilities and advantages of all moves, by the same pass through the network that training uses.
+    fn weigh(&mut self, played: &[Played<G::Position>], workers: &Workers) -> Result<Batch<G::Position>, NetError> {
+        let steps: Vec<_> = played.iter().flat_map(|game| game.steps.iter().copied()).collect();
+        let (mut log_p, mut values, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut legal, mut shown, mut p) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut spread, mut choices) = (0.0, 0.0_f64);
+        for steps in steps.chunks(self.config.minibatch.max(256)) {
+            self.write(steps.iter().copied(), &mut rows);
+            self.net.forward(&rows, workers)?;
+            for (step, logits) in steps.iter().zip(self.net.outputs.policy.chunks_exact(self.game.actions())) {
+                shown_legal(&self.game, &step.position, step.symmetry, &mut legal, &mut shown);
+                net::loss::softmax(logits, &shown, &mut p);
+                let chosen = legal.iter().position(|&action| action == step.action).expect("a legal move was made");
+                log_p.push(ln(p[chosen].max(f32::MIN_POSITIVE)));
+                let entropy: f32 = -p.iter().map(|&p| p * ln(p.max(f32::MIN_POSITIVE))).sum::<f32>();
+                if p.len() > 1 {
+                    spread += f64::from(entropy / ln(p.len() as f32));
+                    choices += 1.0;
+                }
+            }
+            values.extend_from_slice(&self.net.outputs.value);
+        }
+        let mut advantages_of = Vec::with_capacity(steps.len());
+        let Config { form, gamma, lambda, .. } = self.config;
+        let mut begin = 0;
+        for game in played {
+            let end = begin + game.steps.len();
+            advantages_of.extend(form.advantages(game, &values[begin..end], gamma, lambda));
+            begin = end;
+        }
+        let targets: Vec<f32> = advantages_of.iter().zip(&values).map(|(a, v)| a + v).collect();
+        let explained = 1.0 - moments(&advantages_of).1 / moments(&targets).1.max(1e-9);
+        // Normalised over the iteration, so that the policy's loss has the same scale whatever the games were like.
+        let (mean, variance) = moments(&advantages_of);
+        let scale = 1.0 / (variance.sqrt() + 1e-8);
+        let samples = steps.iter().zip(log_p).zip(advantages_of.iter().zip(targets));
+        let samples = samples.map(|((&step, log_p), (&advantage, target))| {
+            let advantage = ((f64::from(advantage) - mean) * scale) as f32;
+            Sample { step, log_p, advantage, target }
+        });
+        Ok(Batch { samples: samples.collect(), explained, spread: spread / choices.max(1.0) })
+    }
+
+    /// One epoch: all moves once, in an order drawn from `rng`.
+    fn epoch(&mut self, samples: &[Sample<G::Position>], rng: &mut Rng, workers: &Workers) -> Result<Sums, NetError> {
+        let mut order: Vec<usize> = (0..samples.len()).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.below(i + 1));
+        }
+        let Config { clip, value, .. } = self.config;
+        let rate = self.config.rate.at(self.games, self.config.games);
+        let loss = Loss { clip, value, entropy: self.config.entropy.at(self.games, self.config.games) };
+        let (mut sums, mut rows, mut d) = (Sums::default(), Vec::new(), Outputs::default());
+        let (mut legal, mut shown, mut p) = (Vec::new(), Vec::new(), Vec::new());
+        let actions = self.game.actions();
+        for batch in order.chunks(self.config.minibatch) {
+            self.write(batch.iter().map(|&i| samples[i].step), &mut rows);
+            self.net.forward(&rows, workers)?;
+            d.policy.clear();
+            d.policy.resize(batch.len() * actions, 0.0);
+            d.value.clear();
+            let weight = 1.0 / batch.len() as f32;
+            let outputs = self.net.outputs.policy.chunks_exact(actions).zip(&self.net.outputs.value);
+            for ((&i, (logits, &value)), d_logits) in batch.iter().zip(outputs).zip(d.policy.chunks_exact_mut(actions))
+            {
+                let Sample { step, log_p, advantage, target } = &samples[i];
+                shown_legal(&self.game, &step.position, step.symmetry, &mut legal, &mut shown);
+                let chosen = legal.iter().position(|&action| action == step.action).expect("a legal move was made");
+                let sample = (*log_p, *advantage, *target);
+                let (terms, d_value) = loss.of((logits, value), (&shown, chosen), sample, weight, &mut p, d_logits);
+                sums.add(terms, clip);
+                d.value.push(d_value);
+            }
+            self.net.descend(&d, rate, workers)?;
+        }
+        Ok(sums)
+    }
+}
+
+/// Below this share of an even policy's entropy, in the first half of a training, exploration has ended too early.
+const COLLAPSED: f64 = 0.01;
+
+impl<G: Game> Learner<G> for Ppo<G> {
+    type Config = Config;
+    type Agent = ActorCriticPlayer<G>;
+    const METHOD: &'static str = "ppo";
+    const ABOUT: &'static str = "proximal policy optimisation by self-play, without search";
+
+    fn presets(game: &G) -> Vec<Preset<Config>> {
+        let article = Preset { name: "article", about: "as published, done completely", config: article() };
+        let strong = Preset { name: "strong", about: "ours: one network for both seats", config: strong() };
+        if game.name() == "tictactoe" { vec![strong, article] } else { Vec::new() }
+    }
+
+    fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {
+        learner::Config::check(config)?;
+        let net = ActorCritic::new(game, &config.network, config.norm, &mut Rng::new(seed, u64::MAX))?;
+        Ok(Ppo { game: game.clone(), config: config.clone(), seed, games: 0, net, warned: false })
+    }
+
+    fn restore(game: &G, config: &Config, seed: u64, state: &State) -> Result<Self, RestoreError> {
+        let mut learner = Self::new(game, config, seed)?;
+        learner.net.set_tensors(&state.tensors)?;
+        learner.net.set_optimiser_tensors(&state.tensors)?;
+        learner.warned = state.counter("warned")? > 0;
+        learner.games = state.games;
+        Ok(learner)
+    }
+
+    fn save(&self) -> State {
+        let mut tensors = self.net.tensors();
+        tensors.extend(self.net.optimiser_tensors());
+        State { games: self.games, counters: vec![("warned".to_owned(), u64::from(self.warned))], tensors }
+    }
+
+    fn games(&self) -> u64 {
+        self.games
+    }
+
+    fn planned(&self) -> u64 {
+        self.config.games
+    }
+
+    /// Pauses between iterations only: one that was broken off is played again, to the same bits.
+    fn train(&mut self, watch: &mut dyn Watch<Self>) -> Result<(), Diverged> {
+        let workers = Workers::new(watch.threads()).unwrap_or_default();
+        while self.games < self.config.games {
+            let games = self.config.iteration.min(self.config.games - self.games);
+            let diverged = |what| Diverged { game: self.games + games, what };
+            let said = diverged("the network");
+            let numbers = self.games..self.games + games;
+            let played = self_play(&self.net.reader(), self.config.openings, (self.seed, numbers), &workers);
+            let batch = self.weigh(&played, &workers).map_err(|_| said.clone())?;
+            // A stream of its own for the order of the moves, apart from those of the games.
+            let mut rng = Rng::new(!self.seed, self.games);
+            let (mut sums, mut epochs) = (Sums::default(), 0);
+            while epochs < self.config.epochs && !batch.samples.is_empty() {
+                sums = self.epoch(&batch.samples, &mut rng, &workers).map_err(|_| said.clone())?;
+                epochs += 1;
+                if self.config.divergence > 0.0 && sums.divergence / sums.moves > f64::from(self.config.divergence) {
+                    break;
+                }
+            }
+
+            let iteration = self.games / self.config.iteration + 1;
+            self.games += games;
+            let results = |outcome| played.iter().filter(|game| game.outcome == outcome).count() as u64;
+            let mean = |sum: f64| Metric::Real(sum / sums.moves.max(1.0));
+            let mut metrics = vec![
+                ("first_wins", Metric::Count(results(Outcome::Win(Seat::First)))),
+                ("second_wins", Metric::Count(results(Outcome::Win(Seat::Second)))),
+                ("draws", Metric::Count(results(Outcome::Draw))),
+                ("moves", Metric::Count(batch.samples.len() as u64)),
+                ("epochs", Metric::Count(epochs)),
+                ("policy_loss", mean(sums.policy)),
+                ("value_loss", mean(sums.value)),
+                ("entropy", mean(sums.entropy)),
+                ("divergence", mean(sums.divergence)),
+                ("clip_share", mean(sums.clipped)),
+                ("explained_variance", Metric::Real(batch.explained)),
+            ];
+            if self.config.evaluate > 0 && iteration.is_multiple_of(self.config.evaluate) {
+                metrics.extend(against_random(&self.net.reader(), self.seed));
+            }
+            watch.row(&Row { games: self.games, metrics });
+            if batch.spread < COLLAPSED && 2 * self.games < self.config.games && !self.warned {
+                self.warned = true;
+                let share = 100.0 * batch.spread;
+                let text = format!(
+                    "the policy has collapsed to {share:.1} % of an even one's entropy: it explores no more; try a greater entropy or a lower rate"
+                );
+                watch.note(self.games, &text);
+            }
+            if watch.pause(self) == Control::Stop {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn agent(&self) -> ActorCriticPlayer<G> {
+        ActorCriticPlayer::new(Self::METHOD, self.net.reader())
+    }
+
+    fn weights(&self) -> Vec<Tensor> {
+        self.net.tensors()
+    }
+
+    fn load(game: &G, config: &Config, weights: &[Tensor]) -> Result<ActorCriticPlayer<G>, RestoreError> {
+        learner::Config::check(config)?;
+        let mut net = ActorCritic::new(game, &config.network, 0.0, &mut Rng::new(0, 0))?;
+        net.set_tensors(weights)?;
+        Ok(ActorCriticPlayer::new(Self::METHOD, net.reader()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit::choose::argmax;
+    use crate::kit::testing;
+    use crate::learner::{Agent, Opinion, Unwatched};
+    use net::gradcheck::worst_error;
+    use rules::tictactoe::TicTacToe;
+    use rules::tiny::Tiny;
+
+    #[test]
+    fn the_gradient_is_that_of_finite_differences_on_both_sides_of_the_clip() {
+        let logits = [0.4, -0.3, 9.0, 0.2];
+        let legal: [Action; 3] = [0, 1, 3];
+        let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.05 };
+        let mut p = Vec::new();
+        net::loss::softmax(&logits, &legal, &mut p);
+        // Ratios of 1, of 1.5 and of 0.5, each with either sign of the advantage: two of the six are clipped.
+        for (ratio, advantage) in [(1.0, 1.3), (1.0, -1.3), (1.5, 1.3), (1.5, -1.3), (0.5, 1.3), (0.5, -1.3)] {
+            let old = ln(p[1]) - ln(ratio);
+            let given = (old, advantage, -0.4);
+            let total = |x: &[f32], d: &mut [f32]| {
+                let (terms, d_value) = loss.of((&x[..4], x[4]), (&legal, 1), given, 1.0, &mut p.clone(), &mut d[..4]);
+                d[4] = d_value;
+                f64::from(terms.policy + loss.value * terms.value - loss.entropy * terms.entropy)
+            };
+            let at = [logits[0], logits[1], logits[2], logits[3], 0.7];
+            let mut d = [0.0; 5];
+            total(&at, &mut d);
+            assert!(worst_error(&at, &d, 1e-2, |x| total(x, &mut [0.0; 5])) < 1e-3, "ratio {ratio}, {advantage}");
+            assert_eq!(d[2], 0.0, "an illegal action receives nothing");
+            let clipped = (ratio, advantage > 0.0) == (1.5, true) || (ratio, advantage > 0.0) == (0.5, false);
+            let without = Loss { entropy: 0.0, ..loss };
+            let mut d = [0.0; 4];
+            without.of((&logits, 0.0), (&legal, 1), given, 1.0, &mut Vec::new(), &mut d);
+            assert_eq!(d == [0.0; 4], clipped, "ratio {ratio}, advantage {advantage}");
+        }
+    }
+
+    fn small(kind: Kind, hidden: &[usize]) -> Config {
+        let network = Network { kind, hidden: hidden.to_vec(), ..strong().network };
+        Config { games: 300, iteration: 100, epochs: 2, minibatch: 32, network, ..strong() }
+    }
+
+    fn every_kind() -> [Config; 3] {
+        let random = small(Kind::Residual, &[16]);
+        let network = Network { orientation: Orientation::Random, ..random.network.clone() };
+        [small(Kind::Separate, &[16]), small(Kind::Shared, &[16, 16]), Config { network, ..random }]
+    }
+
+    #[test]
+    fn in_the_first_minibatch_every_ratio_is_one() {
+        for config in every_kind() {
+            let mut learner = Ppo::new(&TicTacToe, &config, 3).unwrap();
+            let workers = Workers::one();
+            let played = self_play(&learner.net.reader(), 8, (3, 0..100), &workers);
+            let batch = learner.weigh(&played, &workers).unwrap();
+            let (mut rows, mut legal, mut shown, mut p) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            // Any minibatch will do, as long as no step has been made.
+            let samples = &batch.samples[40..72];
+            learner.write(samples.iter().map(|sample| sample.step), &mut rows);
+            learner.net.forward(&rows, &workers).unwrap();
+            for (sample, logits) in samples.iter().zip(learner.net.outputs.policy.chunks_exact(9)) {
+                shown_legal(&TicTacToe, &sample.step.position, sample.step.symmetry, &mut legal, &mut shown);
+                let chosen = legal.iter().position(|&action| action == sample.step.action).unwrap();
+                let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.0 };
+                let (given, d) = ((sample.log_p, 1.0, 0.0), &mut [0.0; 9]);
+                let ratio = loss.of((logits, 0.0), (&shown, chosen), given, 1.0, &mut p, d).0.ratio;
+                assert!((ratio - 1.0).abs() < 1e-5, "{ratio} with {:?}", config.network.kind);
+            }
+        }
+    }
+
+    #[test]
+    fn what_played_is_what_learns() {
+        // The policy that sampled, position by position, is that of the pass which training uses.
+        for config in every_kind() {
+            let mut learner = Ppo::new(&TicTacToe, &config, 4).unwrap();
+            let played = self_play(&learner.net.reader(), 8, (4, 0..20), &Workers::one());
+            let steps: Vec<_> = played.iter().flat_map(|game| game.steps.iter().copied()).collect();
+            let (mut rows, mut outputs) = (Vec::new(), Outputs::default());
+            learner.write(steps.iter().copied(), &mut rows);
+            learner.net.reader().run(&rows, &mut outputs);
+            learner.net.forward(&rows, &Workers::one()).unwrap();
+            let pairs = outputs.policy.iter().zip(&learner.net.outputs.policy);
+            assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-5) && pairs.len() == 9 * steps.len());
+        }
+    }
+
+    #[test]
+    fn an_illegal_move_is_never_made_however_much_the_network_wants_it() {
+        let mut learner = Ppo::new(&TicTacToe, &small(Kind::Shared, &[16]), 1).unwrap();
+        let mut tensors = learner.weights();
+        tensors.iter_mut().for_each(|t| t.data.iter_mut().for_each(|w| *w *= 300.0));
+        learner.net.set_tensors(&tensors).unwrap();
+        let played = self_play(&learner.net.reader(), 8, (1, 0..200), &Workers::one());
+        let steps: Vec<_> = played.iter().flat_map(|game| &game.steps).collect();
+        assert!(steps.iter().all(|step| TicTacToe.referee(&step.position, step.action).is_ok()) && steps.len() > 400);
+        // It does want illegal ones: its opinion, which knows no rules, is often sure of them.
+        let mut agent = learner.agent();
+        let wants = |step: &&&Step<_>| match agent.opinion(&TicTacToe, &step.position) {
+            Opinion::Probabilities(p) => TicTacToe.referee(&step.position, argmax(&p) as Action).is_err(),
+            Opinion::Values(_) => false,
+        };
+        assert!(steps.iter().filter(wants).count() > 50);
+    }
+
+    #[test]
+    fn a_choice_is_learned_and_its_value() {
+        // The first player may win, draw or lose.
+        let game = Tiny::new("(x = o)");
+        let rate = Linear::constant(0.03);
+        let config = Config { games: 2_000, openings: 0, rate, ..small(Kind::Separate, &[16]) };
+        let config = Config { network: Network { orientation: Orientation::AsIs, ..config.network.clone() }, ..config };
+        let mut learner = Ppo::new(&game, &config, 1).unwrap();
+        learner.train(&mut Unwatched).unwrap();
+        let mut evaluations = rules::Evaluations::default();
+        rules::Evaluator::evaluate(&mut learner.agent(), &game, &[game.start()], &mut evaluations);
+        assert!(evaluations.policies[0] > 0.95 && evaluations.values[0] > 0.9, "{evaluations:?}");
+    }
+
+    /// Uses three threads, and remembers what it is told.
+    #[derive(Default)]
+    struct Threads(usize, Vec<Row>, Vec<String>);
+
+    impl<L> Watch<L> for Threads {
+        fn row(&mut self, row: &Row) {
+            self.1.push(row.clone());
+        }
+        fn note(&mut self, games: u64, text: &str) {
+            self.2.push(format!("{games}: {text}"));
+        }
+        fn threads(&self) -> usize {
+            self.0
+        }
+        fn pause(&mut self, _learner: &L) -> Control {
+            Control::Continue
+        }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_nothing() {
+        let runs = [1, 3].map(|threads| {
+            let config = Config { evaluate: 2, minibatch: 150, ..small(Kind::Shared, &[16]) };
+            let mut learner = Ppo::new(&TicTacToe, &config, 5).unwrap();
+            let mut watch = Threads(threads, Vec::new(), Vec::new());
+            learner.train(&mut watch).unwrap();
+            (learner.save(), watch.1)
+        });
+        assert!(runs[0] == runs[1]);
+        assert!(runs[0].1[1].metrics.iter().any(|(name, _)| *name == "sampled_as_second"));
+    }
+
+    #[test]
+    fn a_collapsed_policy_is_reported_once() {
+        let config = Config { games: 800, rate: Linear { start: 1e-6, end: 0.0 }, ..small(Kind::Shared, &[16]) };
+        let mut learner = Ppo::new(&TicTacToe, &config, 1).unwrap();
+        let mut tensors = learner.weights();
+        let bias = tensors.iter_mut().find(|t| t.name == "net.out.bias").unwrap();
+        bias.data.iter_mut().zip(0..9).for_each(|(b, i)| *b = 50.0 * i as f32);
+        learner.net.set_tensors(&tensors).unwrap();
+        let mut watch = Threads::default();
+        learner.train(&mut watch).unwrap();
+        assert_eq!(watch.2.len(), 1, "{:?}", watch.2);
+        assert!(watch.2[0].starts_with("100: the policy has collapsed"), "{:?}", watch.2);
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_end_the_training() {
+        let mut learner = Ppo::new(&TicTacToe, &small(Kind::Shared, &[16]), 1).unwrap();
+        learner.config.rate = Linear::constant(1e30);
+        let Diverged { game, .. } = learner.train(&mut Unwatched).unwrap_err();
+        assert!((1..=300).contains(&game), "{game}");
+    }
+
+    #[test]
+    fn training_goes_on_from_a_saved_state_as_if_nothing_had_happened() {
+        for config in every_kind() {
+            testing::assert_resumes::<Ppo<TicTacToe>>(&config, 200);
+        }
+    }
+
+    #[test]
+    fn the_strong_preset_is_unbeatable() {
+        testing::assert_unbeatable::<Ppo<TicTacToe>>(1);
+    }
+
+    #[test]
+    fn settings_are_strict() {
+        testing::assert_config_is_strict::<Ppo<TicTacToe>>(&Config { rate: Linear::constant(f32::NAN), ..strong() });
+        let refused = |config: Config| learner::Config::check(&config).unwrap_err().field;
+        let with = |network| Config { network, ..strong() };
+        let residual = Network { kind: Kind::Residual, hidden: vec![32, 16], ..strong().network };
+        assert_eq!(refused(with(residual.clone())), "network.hidden");
+        assert_eq!(refused(with(Network { hidden: vec![16], inputs: Inputs::Signed, ..residual })), "network.inputs");
+        assert_eq!(refused(Config { clip: 0.0, ..strong() }), "clip");
+        assert_eq!(refused(Config { iteration: 0, ..strong() }), "iteration");
+    }
+}
