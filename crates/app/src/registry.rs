@@ -18,6 +18,8 @@ use methods::value_minimax::ValueMinimax;
 use net::file::Tensor;
 use oracle::connect4;
 use oracle::exact::Exact;
+use oracle::exam::Labelled;
+use oracle::proof::Packed;
 use oracle::table::{Perfect, Table};
 use rules::connect4::Connect4;
 use rules::grid::{Grid, Rule};
@@ -47,7 +49,7 @@ pub(crate) const DEFAULT_METHOD: &str = "outcome";
 pub(crate) const GAMES: [&str; 5] = ["tictactoe", "connect4", "gomoku", "gomoku:15:renju", "mnk:5,5,4"];
 
 /// What the program knows of a game beside its rules.
-pub(crate) trait Known: Game {
+pub(crate) trait Known: Packed {
     /// What people call it.
     fn title(&self) -> String;
 
@@ -64,6 +66,11 @@ pub(crate) trait Known: Game {
     /// A perfect player that also knows what every move is worth, for games that are solved.
     fn perfect(&self) -> Option<Box<dyn Exact<Self>>> {
         self.table().map(|table| -> Box<dyn Exact<Self>> { Box::new(Perfect(table)) })
+    }
+
+    /// Positions with the truth about every move, for games that are too large for a table.
+    fn labelled(&self) -> Option<&'static [Labelled<Self>]> {
+        None
     }
 
     /// What the protocol of Gomoku engines calls the rule, if it knows the game.
@@ -114,6 +121,10 @@ impl Known for Connect4 {
 
     fn perfect(&self) -> Option<Box<dyn Exact<Self>>> {
         Some(Box::new(connect4::Perfect::new(PERFECT_MEMORY, 1)))
+    }
+
+    fn labelled(&self) -> Option<&'static [Labelled<Self>]> {
+        Some(connect4::labelled::built_in())
     }
 }
 

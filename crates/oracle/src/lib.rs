@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod connect4;
 pub mod exact;
+pub mod exam;
 pub mod gomoku;
 pub mod mnk;
 pub mod proof;

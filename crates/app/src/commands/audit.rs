@@ -1,5 +1,11 @@
 //! `tengen audit`: what is exactly true of a player.
 
+mod exam;
+mod proof;
+
+use std::num::{NonZeroU16, NonZeroU32};
+use std::path::PathBuf;
+
 use anyhow::{Result, bail};
 use oracle::audit::{Audit, Choices, Lines, SeatAudit, audit};
 use oracle::table::Table;
@@ -8,21 +14,30 @@ use rules::{Game, Seat};
 use crate::agent_file::AgentFile;
 use crate::board;
 use crate::progress::thousands;
-use crate::registry::{self, DEFAULT_GAME, Known, Opponent, WithGame};
+use crate::registry::{self, DEFAULT_GAME, Known, Opponent, SHIPPED, WithGame};
 use crate::talk::{self, BAD, DIM, GOOD, HEAD, Look, paint};
 
 /// Prove how good a player is
 ///
 /// Plays it against every sequence of opposing moves from the empty board, without sampling, and compares its move in
 /// every position with the table of all positions. The network plays alone: its best legal move, no search.
+///
+/// Connect Four is too large for a table: there the player is compared with the solver in a stored set of positions,
+/// beside a random mover and minimax:5. None of them is ever learned from. And --proof still plays the player against every reply to every one of its moves: it
+/// meets few positions, as it answers each in one way. Only where a line is not won the solver is asked whether more
+/// was to be had. Either it wins against everything, or the moves that gave something away are counted and the first is shown.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   tengen audit runs/tictactoe-outcome-7         the agent of a run
   tengen audit shipped                          the agent that comes with tengen
-  tengen audit random                           how badly chance plays")]
+  tengen audit random                           how badly chance plays
+  tengen audit minimax:5 --game connect4        on positions with exact scores
+  tengen audit minimax:5 --game connect4 --proof --out proof
+  tengen audit --resume proof                   goes on with a proof that was stopped")]
 pub(crate) struct Args {
     /// A run's folder, an agent's file, 'shipped', or another player ('tengen list' shows all)
-    player: String,
+    #[arg(required_unless_present = "resume")]
+    player: Option<String>,
     /// The game, for players that are not agents [default: the agent's, or tictactoe]
     #[arg(long, short)]
     game: Option<String>,
@@ -32,18 +47,53 @@ pub(crate) struct Args {
     /// The whole audit as JSON on standard output
     #[arg(long)]
     json: bool,
+    /// Play against every reply to every move, on boards too large for a table
+    #[arg(long)]
+    proof: bool,
+    /// Folder for the work of a proof, new or empty, so that it can be stopped and resumed
+    #[arg(long, short, value_name = "DIR", requires = "proof")]
+    out: Option<PathBuf>,
+    /// Go on with a proof that was stopped, from its folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["player", "game", "depth", "proof", "out"])]
+    resume: Option<PathBuf>,
+    /// Memory for the positions of a proof
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MEMORY)]
+    memory: NonZeroU32,
+    /// Threads for a proof; they never change the result [default: all]
+    #[arg(long, short, value_name = "T")]
+    threads: Option<NonZeroU16>,
 }
+
+/// Memory for the positions of a proof, in MiB.
+const DEFAULT_MEMORY: NonZeroU32 = NonZeroU32::new(1_024).expect("it is not 0");
 
 impl Args {
     /// What is shown after `tengen` without arguments has trained.
     pub(crate) fn of(player: String) -> Args {
-        Args { player, game: None, depth: None, json: false }
+        Args {
+            player: Some(player),
+            game: None,
+            depth: None,
+            json: false,
+            proof: false,
+            out: None,
+            resume: None,
+            memory: DEFAULT_MEMORY,
+            threads: None,
+        }
     }
 }
 
 /// The command.
 pub(crate) fn run(args: &Args, look: Look) -> Result<()> {
-    registry::with_game(&game_of(&args.player, args.game.as_deref())?, Prove { args, look })
+    let setup = match (&args.resume, &args.player) {
+        (Some(folder), _) => proof::Setup::read(folder)?,
+        (None, player) => {
+            let player = player.as_deref().unwrap_or(SHIPPED);
+            proof::Setup::new(game_of(player, args.game.as_deref())?, player, args.depth)?
+        }
+    };
+    registry::with_game(&setup.game, Prove { args, setup: &setup, look })
 }
 
 /// The game that is meant: the one that is named, else the agent's, else the default.
@@ -60,6 +110,7 @@ pub(crate) fn game_of(player: &str, named: Option<&str>) -> Result<String> {
 
 struct Prove<'a> {
     args: &'a Args,
+    setup: &'a proof::Setup,
     look: Look,
 }
 
@@ -67,13 +118,19 @@ impl WithGame for Prove<'_> {
     type Output = ();
 
     fn run<G: Known>(self, game: G) -> Result<()> {
-        let Some(table) = game.table() else {
-            bail!("{} is too large for a table of all its positions", game.title());
-        };
-        let mut player = registry::player(&game, &self.args.player)?;
+        if self.args.proof || self.args.resume.is_some() {
+            return proof::run(&game, self.args, self.setup, self.look);
+        }
+        let mut player = registry::player(&game, &self.setup.player)?;
         if let Some(depth) = self.args.depth {
             player.look_ahead(&game, depth)?;
         }
+        let Some(table) = game.table() else {
+            let Some(set) = game.labelled() else {
+                bail!("{} is too large for a table of all its positions", game.title());
+            };
+            return exam::run(&game, set, &mut player, self.args.json);
+        };
         let report = Report::new(&table, &mut player)?;
         if self.args.json {
             talk::data(serde_json::to_string(&report.json(&game))?)?;

@@ -16,6 +16,12 @@ fn unknown_words_are_answered_with_what_exists() {
     assert!(refused("train tictactoe --flag").contains("--flag"));
     assert!(refused("train").contains("<GAME>"));
     assert!(refused("audit nobody").contains("there are: shipped, AGENT@N, perfect"));
+    assert!(refused("audit shipped --proof").contains("covers every line of play already"));
+    assert!(refused("audit random --game gomoku:9 --proof").contains("nothing exact is known about"));
+    assert!(refused("audit random --out folder").contains("--proof"));
+    assert!(refused("audit --resume nowhere").contains("proof.toml cannot be read"));
+    assert!(refused("audit random --resume nowhere").contains("cannot be used with"));
+    assert!(refused("audit").contains("<PLAYER>"));
     assert!(refused("play tictactoe --against nobody").contains("there is no player 'nobody'"));
     assert!(refused("play tictactoe --against minimax:0").contains("a depth from 1 to 9"));
     assert!(refused("play tictactoe --against mcts:0").contains("a number of simulations from 1"));

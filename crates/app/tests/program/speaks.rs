@@ -104,6 +104,23 @@ fn the_list_shows_what_there_is_and_the_settings_with_their_docs() {
 }
 
 #[test]
+fn where_there_is_no_table_a_player_is_compared_with_the_solver_beside_others() {
+    let bench = Bench::new();
+    let audit: serde_json::Value = serde_json::from_str(&bench.ok("audit greedy --game connect4 --json")).unwrap();
+    let share = |exam: &serde_json::Value, what: &str| {
+        let choices = &exam["all"][what];
+        choices["kept"].as_f64().unwrap() / choices["positions"].as_f64().unwrap()
+    };
+    let (greedy, random, minimax) = (&audit["exam"], &audit["beside"][0], &audit["beside"][1]);
+    assert_eq!((random["player"].as_str(), minimax["player"].as_str()), (Some("random"), Some("minimax:5")));
+    for what in ["value", "best"] {
+        assert!(share(random, what) < share(greedy, what) && share(greedy, what) < share(minimax, what));
+    }
+    let text = bench.ok("audit greedy --game connect4");
+    assert!(text.contains("as X") && text.contains("random play") && text.contains("beside it: minimax:5"), "{text}");
+}
+
+#[test]
 fn an_audit_tells_the_exact_truth() {
     let bench = Bench::new();
     let audit: serde_json::Value = serde_json::from_str(&bench.ok("audit random --json")).unwrap();

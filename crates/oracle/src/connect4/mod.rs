@@ -4,6 +4,7 @@
 
 mod board;
 mod book;
+pub mod labelled;
 mod player;
 mod published;
 mod score;

@@ -61,7 +61,7 @@ impl Exact<Connect4> for Perfect {
 }
 
 /// A score of a move in the terms that all games share.
-fn score_of_move(position: &Position, score: Score) -> table::Score {
+pub(super) fn score_of_move(position: &Position, score: Score) -> table::Score {
     let wdl = score.wdl();
     // The winner's moves from here on; the loser moves as often, or once less if it would be the winner's turn.
     let moves = score.moves_to_win(position).unwrap_or(0) as usize;

@@ -1,9 +1,9 @@
 //! How many positions a walk will meet, before it is made.
 //!
-//! Knuth, "Estimating the efficiency of backtrack programs" (1975), counts a tree by random descents: one over the chance of
-//! having come to a place is, on average, the number of places. Here places are reached in several ways, so the chance
-//! is that of all of them: it is found by a small walk of its own, over the positions whose stones are all among
-//! those of the last position of the descent.
+//! Knuth, "Estimating the efficiency of backtrack programs" (1975), counts a tree by random descents: one over the
+//! chance of having come to a place is, on average, the number of places. Here places are reached in several ways, so
+//! the chance is that of all of them: it is found by a small walk of its own, over the positions whose stones are all
+//! among those of the last position of the descent.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;

@@ -2,13 +2,13 @@
 //!
 //! A player that always answers a position in the same way needs few answers: against all replies of its opponent a
 //! first player of Connect Four meets some millions of positions, not the 4.5 trillion of the game. They are walked
-//! level by level, by plies; positions that are reached in several ways, or in a mirror, are one. If every line ends in a win, that
-//! is the proof, and nobody was asked what is true.
+//! level by level, by plies; positions that are reached in several ways, or in a mirror, are one. If every line ends in
+//! a win, that is the proof, and nobody was asked what is true.
 //!
 //! If not, a second pass goes back from the last level to the first. What a move leaves is known there: the least of
 //! what the replies leave. So an exact solver is asked only in positions in which the player's own move does not win:
-//! could another have been better? The answers say which moves gave something away. Where a player may choose between several
-//! moves, all of them are followed.
+//! could another have been better? The answers say which moves gave something away. Where a player may choose between
+//! several moves, all of them are followed.
 
 mod estimate;
 mod judge;
