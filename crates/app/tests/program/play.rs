@@ -126,7 +126,9 @@ fn where_a_solver_knows_the_truth_every_column_has_its_verdict() {
         r#"{"format":1,"game":"connect4","first":"human","second":"random","moves":"3 3 4 4 5 5","result":null}"#;
     bench.write("saved.json", saved);
     let lines = ["v", "h", "1", "q"];
-    let out = talk(&bench, "connect4 --against random --seed 1 --load saved.json", &lines, 0);
+    let said = bench.run_with("play connect4 --against random --seed 1 --load saved.json", lines.join("\n") + "\n");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let out = said.out;
     let verdicts = after(&out, 0, "when both play best");
     let wins = after(&out, verdicts, "2  wins at once");
     after(&out, wins, "6  wins at once");
