@@ -1,7 +1,7 @@
-//! Learning curves: what is exactly true of an agent at moments of its training, for many methods and seeds at once.
+//! Learning curves: what is true of an agent at moments of its training, for many methods and seeds at once.
 //!
 //! Each run is a job of its own, so the curves do not depend on how many threads there are; only the seconds do, a
-//! little. The audit is not part of the training: nothing of it goes back, and its time is not counted.
+//! little. The examination is not part of the training: nothing of it goes back, and its time is not counted.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Result, bail};
 use cpu_time::ThreadTime;
 use methods::learner::{Agent, Control};
-use oracle::audit::{Audit, audit};
-use oracle::table::Table;
 use rules::{Game, Seat};
 use serde::Serialize;
 
@@ -25,30 +23,23 @@ pub(crate) trait Observer<G: Game> {
     fn pause(&mut self, games: u64, planned: u64, agent: &dyn Fn() -> Box<dyn Agent<G>>) -> Control;
 }
 
-/// What is exactly true of an agent at one moment. Pairs are for the first and the second seat.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Point {
+/// When an agent is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment<'a> {
     /// Games learned from.
     pub(crate) games: u64,
     /// Seconds of processor time spent on learning.
     pub(crate) seconds: f64,
-    /// Whether no line of play loses, in every seat that the method trains.
-    pub(crate) proved: bool,
-    /// Lines of play that lose.
-    pub(crate) losing_lines: [u64; 2],
-    /// The result against a best response.
-    pub(crate) best_response: [f64; 2],
-    /// The same for the agent's random way to play: its softmax or epsilon-greedy policy.
-    pub(crate) policy_best_response: Option<[f64; 2]>,
-    /// The share of positions in which the move keeps the value, where that matters.
-    pub(crate) kept: [f64; 2],
-    /// (wins + draws / 2) of all games against an opponent that moves at random.
-    pub(crate) against_random: [f64; 2],
+    /// The seats that the method trains.
+    pub(crate) seats: &'a [Seat],
 }
+
+/// Finds out what is to be known of an agent at one moment.
+pub(crate) type Examine<'a, G, P> = &'a (dyn Fn(Moment<'_>, &mut dyn Agent<G>) -> P + Sync);
 
 /// One training, seen at its moments.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Curve {
+pub(crate) struct Curve<P> {
     /// The method.
     pub(crate) method: String,
     /// Its preset.
@@ -58,7 +49,7 @@ pub(crate) struct Curve {
     /// Whether each seat is trained; nothing is claimed of one that is not.
     pub(crate) trained: [bool; 2],
     /// The moments, in order; the last is the end.
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<P>,
 }
 
 /// What is to be trained, and how far.
@@ -78,24 +69,57 @@ pub(crate) struct Job {
     pub(crate) points: u64,
 }
 
+/// The curves of each method, which stand together.
+pub(crate) fn groups<P>(curves: &[Curve<P>]) -> impl Iterator<Item = &[Curve<P>]> {
+    curves.chunk_by(|a, b| (&a.method, &a.preset) == (&b.method, &b.preset))
+}
+
+/// The middle of some numbers, and the interval that holds the middle eight tenths of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Spread {
+    /// # Panics
+    /// If there are no numbers.
+    pub(crate) fn of(numbers: impl IntoIterator<Item = f64>) -> Spread {
+        let mut numbers: Vec<f64> = numbers.into_iter().collect();
+        numbers.sort_by(f64::total_cmp);
+        // Linear between neighbours, as most programs have it.
+        let quantile = |q: f64| {
+            let at = q * (numbers.len() - 1) as f64;
+            let (below, above) = (numbers[at.floor() as usize], numbers[at.ceil() as usize]);
+            below + (above - below) * at.fract()
+        };
+        Spread { median: quantile(0.5), low: quantile(0.1), high: quantile(0.9) }
+    }
+
+    pub(crate) fn text(self, write: impl Fn(f64) -> String) -> String {
+        format!("{} [{}, {}]", write(self.median), write(self.low), write(self.high))
+    }
+}
+
 /// Runs the jobs on so many threads; the curves stand in the order of the jobs. `done` is called after each moment.
-pub(crate) fn run<G: Known>(
+pub(crate) fn run<G: Known, P: Send>(
     game: &G,
-    table: &Table<G>,
     jobs: &[Job],
     threads: usize,
+    examine: Examine<'_, G, P>,
     done: &(dyn Fn() + Sync),
-) -> Result<Vec<Curve>> {
+) -> Result<Vec<Curve<P>>> {
     let saving = Saving::begin();
     let next = AtomicUsize::new(0);
-    let curves: Vec<Mutex<Option<Result<Curve>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let curves: Vec<Mutex<Option<Result<Curve<P>>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, jobs.len().max(1)) {
             scope.spawn(|| {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(i) else { break };
-                    let curve = follow(game, table, job, &saving, done);
+                    let curve = follow(game, job, &saving, examine, done);
                     *curves[i].lock().expect("no thread panics holding it") = Some(curve);
                     if saving.asked() {
                         break;
@@ -112,11 +136,17 @@ pub(crate) fn run<G: Known>(
 }
 
 /// One job.
-fn follow<G: Known>(game: &G, table: &Table<G>, job: &Job, saving: &Saving, done: &(dyn Fn() + Sync)) -> Result<Curve> {
+fn follow<G: Known, P>(
+    game: &G,
+    job: &Job,
+    saving: &Saving,
+    examine: Examine<'_, G, P>,
+    done: &(dyn Fn() + Sync),
+) -> Result<Curve<P>> {
     let method = registry::method(game, &job.method)?;
     let seats = method.seats(game, job.preset.as_deref(), &job.changes)?;
     let mut measurer =
-        Measurer { table, job, seats, saving, done, points: Vec::new(), spent: 0.0, begun: ThreadTime::now() };
+        Measurer { examine, job, seats, saving, done, points: Vec::new(), spent: 0.0, begun: ThreadTime::now() };
     method.observe(game, job.preset.as_deref(), &job.changes, job.seed, &mut measurer)?;
     let trained = Seat::BOTH.map(|seat| measurer.seats.contains(&seat));
     let preset = job.preset.clone().unwrap_or_else(|| method.presets(game)[0].0.to_owned());
@@ -124,19 +154,19 @@ fn follow<G: Known>(game: &G, table: &Table<G>, job: &Job, saving: &Saving, done
 }
 
 /// Measures an agent at its moments, with the clock stopped.
-struct Measurer<'a, G: Game> {
-    table: &'a Table<G>,
+struct Measurer<'a, G: Game, P> {
+    examine: Examine<'a, G, P>,
     job: &'a Job,
     seats: Vec<Seat>,
     saving: &'a Saving,
     done: &'a (dyn Fn() + Sync),
-    points: Vec<Point>,
+    points: Vec<P>,
     /// Seconds of learning before `begun`.
     spent: f64,
     begun: ThreadTime,
 }
 
-impl<G: Game> Observer<G> for Measurer<'_, G> {
+impl<G: Game, P> Observer<G> for Measurer<'_, G, P> {
     fn pause(&mut self, games: u64, planned: u64, agent: &dyn Fn() -> Box<dyn Agent<G>>) -> Control {
         let seconds = self.spent + self.begun.elapsed().as_secs_f64();
         let (so_far, moments) = (self.points.len() as u64, self.job.points);
@@ -146,32 +176,12 @@ impl<G: Game> Observer<G> for Measurer<'_, G> {
         };
         let over = over || games >= planned;
         if due || over {
-            self.points.push(measure(self.table, &self.seats, games, seconds, &mut *agent()));
+            let moment = Moment { games, seconds, seats: &self.seats };
+            self.points.push((self.examine)(moment, &mut *agent()));
             (self.done)();
             self.spent = seconds;
             self.begun = ThreadTime::now();
         }
         if over || self.saving.asked() { Control::Stop } else { Control::Continue }
-    }
-}
-
-/// What is exactly true of this agent.
-fn measure<G: Game>(table: &Table<G>, seats: &[Seat], games: u64, seconds: f64, agent: &mut dyn Agent<G>) -> Point {
-    let exact = "an agent's choice is a function of the position";
-    let policy = agent.stochastic().map(|mut policy| audit(table, &mut *policy).expect(exact));
-    let plays = audit(table, agent).expect(exact);
-    let best_response = |audit: &Audit| Seat::BOTH.map(|seat| audit.seat(seat).best_response);
-    Point {
-        games,
-        seconds,
-        proved: seats.iter().all(|&seat| plays.unbeatable_as(seat)),
-        losing_lines: Seat::BOTH.map(|seat| plays.seat(seat).lines.losses),
-        best_response: best_response(&plays),
-        policy_best_response: policy.as_ref().map(best_response),
-        kept: Seat::BOTH.map(|seat| plays.seat(seat).choices.decisive_share()),
-        against_random: Seat::BOTH.map(|seat| {
-            let chances = plays.seat(seat).against_random;
-            chances.win + chances.draw / 2.0
-        }),
     }
 }

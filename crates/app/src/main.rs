@@ -4,6 +4,7 @@
 //! becomes a type; `commands` has one file for each command.
 
 mod agent_file;
+mod baselines;
 mod board;
 mod commands;
 mod curve;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{arena, audit, compare, export, list, play, resume, signature, solve, train};
+use crate::commands::{arena, audit, compare, export, list, openings, play, resume, signature, solve, train};
 use crate::registry::DEFAULT_GAME;
 use crate::talk::{Look, paint};
 
@@ -71,6 +72,7 @@ enum Command {
     Play(play::Args),
     List(list::Args),
     Solve(solve::Args),
+    Openings(openings::Args),
     Signature(signature::Args),
     /// Print completions for a shell
     ///
@@ -132,6 +134,7 @@ fn run(cli: Cli) -> Result<()> {
         Some(Command::Play(args)) => play::run(&args, look),
         Some(Command::List(args)) => list::run(&args),
         Some(Command::Solve(args)) => solve::run(&args, look),
+        Some(Command::Openings(args)) => openings::run(&args),
         Some(Command::Signature(_)) => signature::run(),
         Some(Command::Completions { shell }) => {
             let mut text = Vec::new();

@@ -45,6 +45,9 @@ pub(crate) struct Setup {
     pub(crate) rounds: u64,
     /// Whether only the first player meets the others.
     pub(crate) gauntlet: bool,
+    /// Whether games begin by swap2.
+    #[serde(default)]
+    pub(crate) swap2: bool,
     /// The seed of all randomness.
     pub(crate) seed: u64,
     /// The openings to choose from, as lists of moves.

@@ -126,6 +126,10 @@ impl Known for Connect4 {
     fn labelled(&self) -> Option<&'static [Labelled<Self>]> {
         Some(connect4::labelled::built_in())
     }
+
+    fn has_presets(&self) -> bool {
+        true
+    }
 }
 
 impl Known for Grid {

@@ -113,6 +113,19 @@ fn lead(tally: Tally) -> u64 {
     tally.wins.abs_diff(tally.losses)
 }
 
+/// So many random openings of this length, distinct up to symmetry, as far as there seem to be so many.
+///
+/// They lie together in the middle of the board, and nobody has looked whether they favour a side.
+pub fn candidates<G: Game>(game: &G, plies: usize, count: usize, seed: u64) -> Vec<Vec<Action>> {
+    let mut seen = HashSet::new();
+    let new = |number| {
+        let opening = candidate(game, (plies, plies), &mut Rng::new(seed, number));
+        let end = rules::game::replay(game, &opening).expect("a candidate is legal");
+        seen.insert(game.canonical(&end)).then_some(opening)
+    };
+    (0..PATIENCE + count as u64).filter_map(new).take(count).collect()
+}
+
 /// A random opening: the first stone in the middle third of the columns and, unless stones fall, of the rows; each
 /// further one at most two cells from another where that is possible.
 fn candidate<G: Game>(game: &G, (least, most): (usize, usize), rng: &mut Rng) -> Vec<Action> {
@@ -221,6 +234,14 @@ mod tests {
         });
         assert!(seen.iter().any(|e| !e.taken && e.tally.games() < 40));
         assert!(seen.iter().filter(|e| e.taken).all(|e| e.tally.games() == 40 && lead(e.tally) <= 10));
+    }
+
+    #[test]
+    fn candidates_are_distinct_up_to_symmetry() {
+        let drawn = candidates(&Connect4, 4, 50, 3);
+        let ends = drawn.iter().map(|opening| Connect4.canonical(&rules::game::replay(&Connect4, opening).unwrap()));
+        assert_eq!((drawn.len(), ends.collect::<HashSet<_>>().len()), (50, 50));
+        assert_eq!(candidates(&TicTacToe, 1, 5, 3), [[4]]);
     }
 
     #[test]

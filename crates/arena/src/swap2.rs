@@ -7,9 +7,8 @@
 //!
 //! It is no part of the game's rules: it is played before the game, which begins from the position that it leads to.
 
-use rules::grid::{Grid, Position};
 use rules::notation::NotationError;
-use rules::{Action, Game, Outcome, Seat};
+use rules::{Action, Game, Outcome, Player, Rng, Seat};
 
 /// A player during the opening, when colours are not settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,17 +51,18 @@ pub enum Choice {
 
 /// The opening, at some step of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Swap2 {
-    game: Grid,
-    position: Position,
+pub struct Swap2<G: Game> {
+    game: G,
+    position: G::Position,
     moves: Vec<Action>,
     step: Step,
 }
 
-impl Swap2 {
+impl<G: Game> Swap2<G> {
     /// Before the first stone.
-    pub fn new(game: Grid) -> Swap2 {
-        Swap2 { game, position: game.start(), moves: Vec::new(), step: Step::Place(Party::Proposer, 3) }
+    pub fn new(game: G) -> Self {
+        let position = game.start();
+        Swap2 { game, position, moves: Vec::new(), step: Step::Place(Party::Proposer, 3) }
     }
 
     /// What is expected next, and of whom.
@@ -71,7 +71,7 @@ impl Swap2 {
     }
 
     /// The stones so far.
-    pub fn position(&self) -> &Position {
+    pub fn position(&self) -> &G::Position {
         &self.position
     }
 
@@ -138,12 +138,70 @@ impl Swap2 {
     }
 }
 
+/// Plays the opening with two players who know only the game, the proposer first. Returns all its stones and who has
+/// Black.
+///
+/// `stones` are the proposer's three. Whoever is to choose plays the position out against itself, and takes the colour
+/// that wins. If neither does, the chooser adds its own next two moves, unless they would end the game, and
+/// then it takes White, as the proposer does. Who fails at it has White, and fails again when it is to move.
+///
+/// # Panics
+/// If `stones` are not three, not legal, or end the game.
+pub fn settle<G: Game>(
+    game: &G,
+    stones: &[Action],
+    [proposer, chooser]: [&mut dyn Player<G>; 2],
+    rng: &mut Rng,
+) -> (Vec<Action>, Party) {
+    let mut swap2 = Swap2::new(game.clone());
+    loop {
+        match swap2.step() {
+            Step::Place(Party::Proposer, _) => swap2.place(stones).expect("a proposal is three legal stones"),
+            Step::Choose { party, may_place } => {
+                let player = match party {
+                    Party::Proposer => &mut *proposer,
+                    Party::Chooser => &mut *chooser,
+                };
+                let choice = match alone(game, swap2.position, player, rng) {
+                    Some((_, Outcome::Win(Seat::First))) => Choice::Black,
+                    Some((moves, Outcome::Draw)) if may_place && moves.len() > 2 => {
+                        swap2.choose(Choice::PlaceTwo).expect("stones may be placed");
+                        swap2.place(&moves[..2]).expect("the game went on after them");
+                        continue;
+                    }
+                    _ => Choice::White,
+                };
+                swap2.choose(choice).expect("a choice is due");
+            }
+            Step::Begin { black } => return (swap2.moves, black),
+            Step::Place(Party::Chooser, _) => unreachable!("its two stones are placed as it chooses to place them"),
+        }
+    }
+}
+
+/// A game of a player against itself from here: its moves and how it ends, unless it fails.
+fn alone<G: Game>(
+    game: &G,
+    mut position: G::Position,
+    player: &mut dyn Player<G>,
+    rng: &mut Rng,
+) -> Option<(Vec<Action>, Outcome)> {
+    let mut moves = Vec::new();
+    while !game.outcome(&position).is_over() {
+        let action = player.choose(game, &position, rng).ok()?;
+        game.try_play(&mut position, action).ok()?;
+        moves.push(action);
+    }
+    Some((moves, game.outcome(&position)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rules::grid::Rule;
+    use rules::grid::{Grid, Position, Rule};
+    use rules::player::{Choice as Move, Forfeit, NotExact};
 
-    fn opening() -> (Grid, Swap2) {
+    fn opening() -> (Grid, Swap2<Grid>) {
         let game = Grid::gomoku(15, Rule::Standard).unwrap();
         (game, Swap2::new(game))
     }
@@ -195,5 +253,49 @@ mod tests {
         assert!(swap2.place(&points(&game, "b2 c3")).unwrap_err().0.contains("no stones are to be placed"));
         swap2.choose(Choice::White).unwrap();
         assert!(swap2.choose(Choice::White).unwrap_err().0.contains("nothing to choose"));
+    }
+    /// Plays the first point of its list that is free; fails when there is none.
+    struct Script(Vec<Action>);
+
+    impl Player<Grid> for Script {
+        fn name(&self) -> String {
+            "script".to_owned()
+        }
+
+        fn distribution(&mut self, _: &Grid, _: &Position, _: &mut Vec<Move>) -> Result<(), NotExact> {
+            Err(NotExact("it reads from a list".to_owned()))
+        }
+
+        fn choose(&mut self, game: &Grid, position: &Position, _: &mut Rng) -> Result<Action, Forfeit> {
+            let free = self.0.iter().copied().find(|&action| game.referee(position, action).is_ok());
+            free.ok_or(Forfeit::Resigned)
+        }
+    }
+
+    /// Who has Black after this proposal, and how many stones there are, if the parties play these points.
+    fn settled(game: Grid, proposal: &str, lists: [&str; 2]) -> (Party, usize) {
+        let [mut proposer, mut chooser] = lists.map(|list| Script(points(&game, list)));
+        let stones = points(&game, proposal);
+        let (moves, black) = settle(&game, &stones, [&mut proposer, &mut chooser], &mut Rng::new(1, 0));
+        assert!(moves.starts_with(&stones));
+        (black, moves.len())
+    }
+
+    #[test]
+    fn who_chooses_takes_the_colour_that_wins_when_it_plays_on_alone() {
+        // Three in a row win here, and White moves next. First it lets Black complete a row, then it completes its own.
+        let game = "mnk:5,5,3".parse::<Grid>().unwrap();
+        assert_eq!(settled(game, "a1 a3 b1", ["", "c5 c1"]), (Party::Chooser, 3));
+        assert_eq!(settled(game, "a1 b3 e5", ["", "c3 d5 a3"]), (Party::Proposer, 3));
+        // Who fails has White.
+        assert_eq!(settled(game, "a1 b3 e5", ["", "d1"]), (Party::Proposer, 3));
+    }
+
+    #[test]
+    fn without_a_winner_the_chooser_adds_two_stones_and_the_proposer_chooses() {
+        // Played to the end by this list, there is no row of three.
+        let game = "mnk:3,3,3".parse::<Grid>().unwrap();
+        let draw = "c3 c2 a2 b3 b1 a1";
+        assert_eq!(settled(game, "b2 c1 a3", [draw, draw]), (Party::Chooser, 5));
     }
 }

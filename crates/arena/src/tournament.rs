@@ -16,6 +16,7 @@ use crate::play::{End, play_game};
 use crate::record::Record;
 use crate::sprt::{Sprt, Verdict};
 use crate::standings::{Entered, Standings};
+use crate::swap2::{self, Party};
 
 /// A player that takes part.
 pub struct Entrant<G: Game> {
@@ -50,6 +51,8 @@ pub struct Plan {
     pub seed: u64,
     /// Stops the match of two players when it is decided.
     pub sprt: Option<Sprt>,
+    /// Whether each opening, of three stones then, is what one player proposes to the other by [swap2](crate::swap2).
+    pub swap2: bool,
 }
 
 /// Why a tournament can't begin or go on.
@@ -113,9 +116,13 @@ impl<'a, G: Game> Tournament<'a, G> {
     /// If the players or the plan make no tournament.
     ///
     /// # Panics
-    /// If there are no openings or no rounds.
+    /// If there are no openings or no rounds, or an opening of swap2 has not three stones.
     pub fn new(game: &'a G, entrants: &'a [Entrant<G>], mut plan: Plan) -> Result<Self, TournamentError> {
         assert!(!plan.openings.is_empty() && plan.rounds > 0, "a tournament has openings and rounds");
+        assert!(
+            !plan.swap2 || plan.openings.iter().all(|opening| opening.len() == 3),
+            "swap2 begins with three stones"
+        );
         if entrants.len() < 2 {
             return Err(TournamentError::TooFewPlayers);
         }
@@ -174,12 +181,14 @@ impl<'a, G: Game> Tournament<'a, G> {
         if record.number != number {
             return Err(other(format!("it has the number {}", record.number)));
         }
-        if names != [&record.first, &record.second] {
+        let exchanged = self.plan.swap2 && names == [&record.second, &record.first];
+        if names != [&record.first, &record.second] && !exchanged {
             return Err(other(format!("{} against {} is due", names[0], names[1])));
         }
         let moves = record.replay(self.game).map_err(|e| other(e.to_string()))?;
         let opening = &self.plan.openings[schedule.opening];
-        if record.opening != opening.len() || !moves.starts_with(opening) {
+        let two_more = self.plan.swap2 && record.opening == opening.len() + 2;
+        if record.opening != opening.len() && !two_more || !moves.starts_with(opening) {
             return Err(other("it has another opening".to_owned()));
         }
         self.add(record);
@@ -212,7 +221,7 @@ impl<'a, G: Game> Tournament<'a, G> {
                         }
                         let schedule = Schedule::of(number, meetings, plan.openings.len());
                         let opening = &plan.openings[schedule.opening];
-                        let record = worker.play(number, &schedule, opening, plan.seed);
+                        let record = worker.play(number, &schedule, opening, plan);
                         if sender.send(record).is_err() {
                             break;
                         }
@@ -246,9 +255,13 @@ impl<'a, G: Game> Tournament<'a, G> {
             return;
         };
         let games = [&other, record].map(|record| {
-            let schedule = self.schedule(record.number);
+            let Schedule { mut first, mut second, .. } = self.schedule(record.number);
+            // By swap2 the players may have exchanged their seats.
+            if self.entrants[first].name != record.first {
+                (first, second) = (second, first);
+            }
             let moves = record.replay(self.game).expect("the game was played by the rules");
-            Entered { first: schedule.first, second: schedule.second, moves, record }
+            Entered { first, second, moves, record }
         });
         self.standings.add(games);
         if let Some(sprt) = self.plan.sprt {
@@ -280,11 +293,20 @@ struct Worker<'a, G: Game> {
 }
 
 impl<G: Game> Worker<'_, G> {
-    fn play(&mut self, number: u64, schedule: &Schedule, opening: &[Action], seed: u64) -> Record {
-        let places = [schedule.first, schedule.second];
+    fn play(&mut self, number: u64, schedule: &Schedule, opening: &[Action], plan: &Plan) -> Record {
+        let mut places = [schedule.first, schedule.second];
         let [mut first, mut second] = places.map(|place| self.player(place));
-        let mut rng = Rng::new(seed, number);
-        let played = play_game(self.game, opening, [&mut *first, &mut *second], &mut rng);
+        let mut rng = Rng::new(plan.seed, number);
+        let mut opening = opening.to_vec();
+        if plan.swap2 {
+            let (stones, black) = swap2::settle(self.game, &opening, [&mut *first, &mut *second], &mut rng);
+            opening = stones;
+            if black == Party::Chooser {
+                places.reverse();
+                std::mem::swap(&mut first, &mut second);
+            }
+        }
+        let played = play_game(self.game, &opening, [&mut *first, &mut *second], &mut rng);
         // A player that failed is made anew for its next game.
         let failed = |seat: Seat| played.end != End::Board && played.outcome == Outcome::Win(seat.other());
         for (seat, player) in Seat::BOTH.into_iter().zip([first, second]) {

@@ -1,7 +1,7 @@
 //! Whole tournaments between players whose results are known.
 
 use arena::Record;
-use arena::openings::short;
+use arena::openings::{at_ply, short};
 use arena::record::Reason;
 use arena::score::{Pairs, Tally};
 use arena::sprt::{Sprt, Verdict};
@@ -26,7 +26,7 @@ fn baselines() -> Vec<Entrant<TicTacToe>> {
 }
 
 fn plan(rounds: u64) -> Plan {
-    Plan { pairing: Pairing::RoundRobin, rounds, openings: short(&TicTacToe), seed: 7, sprt: None }
+    Plan { pairing: Pairing::RoundRobin, rounds, openings: short(&TicTacToe), seed: 7, sprt: None, swap2: false }
 }
 
 fn run(entrants: &[Entrant<TicTacToe>], plan: Plan, threads: usize) -> (Vec<Record>, Standings) {
@@ -246,4 +246,32 @@ fn two_players_have_ratings_too() {
     assert!(ratings[0].unwrap().elo > 200.0 && ratings[1].unwrap().elo == 0.0);
     assert_ne!(standings.pairs(0, 1), Pairs::default());
     assert!(standings.mean_plies() > 5.0 && standings.mean_plies() <= 9.0);
+}
+
+#[test]
+fn by_swap2_players_choose_their_seats_and_a_stopped_tournament_goes_on() {
+    let plan = Plan { openings: at_ply(&TicTacToe, 3), swap2: true, ..plan(12) };
+    let entrants = baselines();
+    let (records, standings) = run(&entrants, plan.clone(), 3);
+    assert_eq!(records, run(&entrants, plan.clone(), 1).0);
+    for pair in records.chunks(2) {
+        let three = |record: &Record| record.replay(&TicTacToe).unwrap()[..3].to_vec();
+        assert_eq!(three(&pair[0]), three(&pair[1]));
+        assert!(pair.iter().all(|record| [3, 5].contains(&record.opening)));
+    }
+    assert!(records.iter().any(|record| record.opening == 5));
+    // Somewhere the same player has the first seat in both games of a pair.
+    assert!(records.chunks(2).any(|pair| pair[0].first == pair[1].first));
+
+    let mut tournament = Tournament::new(&TicTacToe, &entrants, plan).unwrap();
+    records[..9].iter().for_each(|record| tournament.restore(record).unwrap());
+    let mut rest = Vec::new();
+    tournament.run(2, &mut |record, _| {
+        rest.push(record.clone());
+        Control::Continue
+    });
+    assert_eq!(rest, records[9..]);
+    for player in 0..entrants.len() {
+        assert_eq!(tournament.standings().all_pairs(player), standings.all_pairs(player));
+    }
 }

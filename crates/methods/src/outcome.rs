@@ -343,11 +343,16 @@ impl<G: Game> Learner<G> for Outcome<G> {
     const METHOD: &'static str = "outcome";
     const ABOUT: &'static str = "a policy learned from wins, draws and losses alone";
 
-    fn presets(_game: &G) -> Vec<Preset<Settings>> {
+    fn presets(game: &G) -> Vec<Preset<Settings>> {
         let article = Settings::article();
+        let mut strong = Settings::strong();
+        if game.name() == "connect4" {
+            // More to tell apart. What it reaches: results/2026-11-30-connect4-learners.
+            strong = Settings { hidden: vec![256], scale: 0.2, ..strong };
+        }
         let program = Settings { draw: 0.3, loss: -2.0, ..article.clone() };
         vec![
-            Preset { name: "strong", about: "both seats, against itself and others", config: Settings::strong() },
+            Preset { name: "strong", about: "both seats, against itself and others", config: strong },
             Preset { name: "article", about: "the recipe as its author's text has it", config: article },
             Preset { name: "program", about: "as his program has it: draw 0.3, loss -2", config: program },
         ]

@@ -250,11 +250,22 @@ impl<G: Game> Learner<G> for QLearning<G> {
     const ABOUT: &'static str = "the value of an action moves towards that of the best reply, turned round";
 
     fn presets(game: &G) -> Vec<Preset<Config>> {
-        let presets = vec![
-            Preset { name: "strong", about: "ours: unbeatable in both seats", config: strong() },
-            Preset { name: "article", about: "as published", config: article() },
-        ];
-        if game.name() == "tictactoe" { presets } else { Vec::new() }
+        match game.name().as_str() {
+            "tictactoe" => vec![
+                Preset { name: "strong", about: "ours: unbeatable in both seats", config: strong() },
+                Preset { name: "article", about: "as published", config: article() },
+            ],
+            // What it reaches there: results/2026-11-30-connect4-learners.
+            "connect4" => vec![
+                Preset {
+                    name: "strong",
+                    about: "ours, as for tic-tac-toe",
+                    config: Config { games: 100_000, ..strong() },
+                },
+                Preset { name: "article", about: "as published for tic-tac-toe", config: article() },
+            ],
+            _ => Vec::new(),
+        }
     }
 
     fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {

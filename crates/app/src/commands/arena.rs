@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use arena::sprt::Sprt;
 use arena::tournament::{Control, Entrant, Pairing, Plan, Tournament};
-use arena::{openings, record};
+use arena::{balance, openings, record};
 use rules::notation::quote;
 
 use crate::commands::audit::game_of;
@@ -49,6 +49,10 @@ pub(crate) struct Args {
     /// [default: the list that comes with tengen, else short]
     #[arg(long, value_name = "FILE")]
     openings: Option<String>,
+    /// Begin each game of Gomoku by swap2: one player proposes three stones, those of --openings or drawn ones;
+    /// the other plays on from them against itself and takes the colour that wins, or adds two more
+    #[arg(long)]
+    swap2: bool,
     /// Start of all randomness, a number below 2^63 [default: drawn and printed]
     #[arg(long, short, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
@@ -63,8 +67,8 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with a tournament that was stopped, from its folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["players", "game", "games", "gauntlet", "openings", "seed",
-        "sprt", "anchor", "out", "turn_time", "game_time", "memory"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["players", "game", "games", "gauntlet", "openings", "swap2",
+        "seed", "sprt", "anchor", "out", "turn_time", "game_time", "memory"])]
     resume: Option<PathBuf>,
     /// Seconds an engine may take for a move
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
@@ -138,6 +142,7 @@ impl Setup {
             openings: Vec::new(),
             limits: SavedLimits { turn: args.turn_time, game: args.game_time, memory: args.memory.map(u64::from) },
             sprt: args.sprt.map(Into::into),
+            swap2: args.swap2,
             agents: agents(&args.players)?,
         })
     }
@@ -171,7 +176,10 @@ impl WithGame for Meet<'_> {
                 bail!("the agents have changed since the tournament began");
             }
         } else {
-            setup.openings = openings_of(&game, args.openings.as_deref())?;
+            if args.swap2 && game.engine_rule().is_none() {
+                bail!("swap2 is an opening of Gomoku, not of {}", game.title());
+            }
+            setup.openings = openings_of(&game, args.openings.as_deref(), args.swap2, setup.seed)?;
         }
         let entrants = entrants(&game, &setup)?;
         let mut tournament = Tournament::new(&game, &entrants, plan(&game, &setup)?)?;
@@ -227,9 +235,16 @@ impl WithGame for Meet<'_> {
     }
 }
 
+/// Stones that one player proposes to the other by swap2.
+const PROPOSED: usize = 3;
+
+/// How many proposals are drawn.
+const PROPOSALS: usize = 500;
+
 /// The first moves that are asked for.
-fn openings_of<G: Known>(game: &G, asked: Option<&str>) -> Result<Vec<String>> {
+fn openings_of<G: Known>(game: &G, asked: Option<&str>, swap2: bool, seed: u64) -> Result<Vec<String>> {
     let list = match (asked, game.openings()) {
+        (None | Some("short"), _) if swap2 => balance::candidates(game, PROPOSED, PROPOSALS, seed),
         (Some("start"), _) => vec![Vec::new()],
         (None, Some(text)) => openings::read(game, text)?,
         (None | Some("short"), _) => openings::short(game),
@@ -238,6 +253,9 @@ fn openings_of<G: Known>(game: &G, asked: Option<&str>) -> Result<Vec<String>> {
             openings::read(game, &text).map_err(|e| anyhow!("{path}: {e}"))?
         }
     };
+    if swap2 && list.iter().any(|opening| opening.len() != PROPOSED) {
+        bail!("an opening to propose by swap2 has {PROPOSED} moves, no more and no less");
+    }
     Ok(list.iter().map(|opening| record::write_moves(game, opening)).collect())
 }
 
@@ -246,7 +264,14 @@ fn plan<G: Known>(game: &G, setup: &Setup) -> Result<Plan> {
     let read = |opening: &String| opening.split_whitespace().map(|text| game.read_action(text)).collect();
     let openings = setup.openings.iter().map(read).collect::<Result<Vec<Vec<_>>, _>>()?;
     let pairing = if setup.gauntlet { Pairing::Gauntlet } else { Pairing::RoundRobin };
-    Ok(Plan { pairing, rounds: setup.rounds, openings, seed: setup.seed, sprt: setup.sprt.map(Into::into) })
+    Ok(Plan {
+        pairing,
+        rounds: setup.rounds,
+        openings,
+        seed: setup.seed,
+        sprt: setup.sprt.map(Into::into),
+        swap2: setup.swap2,
+    })
 }
 
 /// Makes every player once, so that what is wrong with one is said before the first game.

@@ -6,11 +6,16 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use askama::Template;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use methods::learner::Agent;
+use oracle::audit::{Audit, audit};
+use oracle::table::Table;
 use rules::notation::quote;
+use rules::{Game, Seat};
 use serde::Serialize;
 
+use crate::baselines::{self, Baselines};
 use crate::commands::train;
-use crate::curve::{self, Curve, Job, Point};
+use crate::curve::{self, Curve, Examine, Job, Moment, Spread, groups};
 use crate::files;
 use crate::progress::thousands;
 use crate::registry::{self, Known, WithGame};
@@ -18,16 +23,18 @@ use crate::settings::Change;
 use crate::svg::{Axes, Series, plot};
 use crate::talk::{self, HEAD, Look, paint};
 
-/// Compare methods by their exact learning curves
+/// Compare methods by their learning curves
 ///
 /// Trains every method with every seed, and asks at moments of each training what is exactly true of the agent: how
 /// many lines of play it loses, what a best response makes of it, how often its move keeps the value of the position.
+/// Where a game is too large for that, or with --against, the agent meets baselines from short openings instead.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   tengen compare tictactoe                              all methods, 20 seeds, as they come
   tengen compare tictactoe --preset article             the recipes as published
   tengen compare tictactoe --methods td_backward,monte_carlo --games 30000
-  tengen compare tictactoe --methods all --seconds 0.5  the same processor time for each")]
+  tengen compare tictactoe --methods all --seconds 0.5  the same processor time for each
+  tengen compare connect4 --seeds 3 --points 10         against random, greedy and minimax:5")]
 pub(crate) struct Args {
     /// The game
     game: String,
@@ -52,6 +59,13 @@ pub(crate) struct Args {
     /// Moments at which each agent is looked at
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     points: u64,
+    /// Opponents that the agents meet, separated by commas [default: random,greedy,minimax:5 where a game is too large
+    /// for exact curves]
+    #[arg(long, value_name = "PLAYERS", value_delimiter = ',')]
+    against: Vec<String>,
+    /// Openings from which an agent meets each opponent at each moment, once in each seat
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    openings: u32,
     /// Threads to use at most; never changes the curves [default: all cores]
     #[arg(long, short, value_name = "T")]
     threads: Option<NonZeroU16>,
@@ -81,15 +95,44 @@ impl WithGame for Compare<'_> {
         if args.seconds.is_some_and(|s| !(s > 0.0 && s.is_finite())) {
             bail!("--seconds must be a number above 0");
         }
-        let Some(table) = game.table() else {
-            bail!("{} is too large for a table of all its positions", game.title());
-        };
         // Whatever can be refused is refused before anything is written or trained.
         let jobs = jobs(&game, args)?;
         for job in &jobs {
             registry::method(&game, &job.method)?.seats(&game, job.preset.as_deref(), &job.changes)?;
         }
         files::make_folder(&args.out)?;
+        let (json, csv, page, text) = match game.table() {
+            Some(table) if args.against.is_empty() => {
+                let curves = self.train(&game, &jobs, &|moment, agent| examine(&table, moment, agent))?;
+                let report = Report::new(game.title(), args, curves);
+                (serde_json::to_string(&report)?, report.csv(), report.page(), report.text())
+            }
+            _ => {
+                let names =
+                    if args.against.is_empty() { BASELINES.map(str::to_owned).to_vec() } else { args.against.clone() };
+                let baselines = Baselines::new(&game, &names, args.openings as usize, args.first_seed)?;
+                let curves = self.train(&game, &jobs, &|moment, agent| baselines.examine(moment, agent))?;
+                let report = baselines::Report::new(&baselines, budget(args), curves);
+                (serde_json::to_string(&report)?, report.csv(), report.page(), report.text())
+            }
+        };
+        let write = |name: &str, text: &str| files::write(&args.out.join(name), text.as_bytes());
+        write("compare.json", &json)?;
+        write("compare.csv", &csv)?;
+        write("compare.html", &page.render()?)?;
+        talk::data(if args.json { json } else { text })?;
+        talk::say(format!("the plots are in {}", args.out.join("compare.html").display()));
+        Ok(())
+    }
+}
+
+/// Whom agents meet where no table says what is true.
+const BASELINES: [&str; 3] = ["random", "greedy", "minimax:5"];
+
+impl Compare<'_> {
+    /// All trainings, with a bar that says how far they are.
+    fn train<G: Known, P: Send>(&self, game: &G, jobs: &[Job], examine: Examine<'_, G, P>) -> Result<Vec<Curve<P>>> {
+        let args = self.args;
         let threads = train::threads(args.threads);
         let steps = jobs.len() as u64 * args.points;
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
@@ -97,18 +140,61 @@ impl WithGame for Compare<'_> {
             ProgressStyle::with_template("  {bar:44.cyan} {percent:>3} %  {eta} left").expect("the template is right");
         bar.set_style(style.progress_chars(if self.look.ascii { "#>-" } else { "━╸─" }));
         talk::say(format!("{} trainings on {threads} threads, {} moments each", jobs.len(), args.points));
-        let curves = curve::run(&game, &table, &jobs, threads, &|| bar.inc(1))?;
+        let curves = curve::run(game, jobs, threads, examine, &|| bar.inc(1))?;
         bar.finish_and_clear();
+        Ok(curves)
+    }
+}
 
-        let report = Report::new(game.title(), args, curves);
-        let write = |name: &str, bytes: &[u8]| files::write(&args.out.join(name), bytes);
-        let json = serde_json::to_string(&report)?;
-        write("compare.json", json.as_bytes())?;
-        write("compare.csv", report.csv().as_bytes())?;
-        write("compare.html", report.page().render()?.as_bytes())?;
-        talk::data(if args.json { json } else { report.text() })?;
-        talk::say(format!("the plots are in {}", args.out.join("compare.html").display()));
-        Ok(())
+/// What each training may take.
+fn budget(args: &Args) -> String {
+    match (args.games, args.seconds) {
+        (Some(games), _) => format!("{} games each", thousands(games)),
+        (None, Some(seconds)) => format!("{seconds} s of processor time each"),
+        (None, None) => "the games of each preset".to_owned(),
+    }
+}
+
+/// What is exactly true of an agent at one moment. Pairs are for the first and the second seat.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Point {
+    /// Games learned from.
+    games: u64,
+    /// Seconds of processor time spent on learning.
+    seconds: f64,
+    /// Whether no line of play loses, in every seat that the method trains.
+    proved: bool,
+    /// Lines of play that lose.
+    losing_lines: [u64; 2],
+    /// The result against a best response.
+    best_response: [f64; 2],
+    /// The same for the agent's random way to play: its softmax or epsilon-greedy policy.
+    policy_best_response: Option<[f64; 2]>,
+    /// The share of positions in which the move keeps the value, where that matters.
+    kept: [f64; 2],
+    /// (wins + draws / 2) of all games against an opponent that moves at random.
+    against_random: [f64; 2],
+}
+
+/// What is exactly true of this agent.
+fn examine<G: Game>(table: &Table<G>, moment: Moment<'_>, agent: &mut dyn Agent<G>) -> Point {
+    let Moment { games, seconds, seats } = moment;
+    let exact = "an agent's choice is a function of the position";
+    let policy = agent.stochastic().map(|mut policy| audit(table, &mut *policy).expect(exact));
+    let plays = audit(table, agent).expect(exact);
+    let best_response = |audit: &Audit| Seat::BOTH.map(|seat| audit.seat(seat).best_response);
+    Point {
+        games,
+        seconds,
+        proved: seats.iter().all(|&seat| plays.unbeatable_as(seat)),
+        losing_lines: Seat::BOTH.map(|seat| plays.seat(seat).lines.losses),
+        best_response: best_response(&plays),
+        policy_best_response: policy.as_ref().map(best_response),
+        kept: Seat::BOTH.map(|seat| plays.seat(seat).choices.decisive_share()),
+        against_random: Seat::BOTH.map(|seat| {
+            let chances = plays.seat(seat).against_random;
+            chances.win + chances.draw / 2.0
+        }),
     }
 }
 
@@ -165,7 +251,7 @@ struct Report {
     /// Whether the same command gives the same curves, seconds aside.
     reproducible: bool,
     summaries: Vec<Summary>,
-    curves: Vec<Curve>,
+    curves: Vec<Curve<Point>>,
 }
 
 /// One method over its seeds.
@@ -190,36 +276,8 @@ struct Summary {
     games_a_second: Spread,
 }
 
-/// The middle of some numbers, and the interval that holds the middle eight tenths of them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Spread {
-    median: f64,
-    low: f64,
-    high: f64,
-}
-
-impl Spread {
-    /// # Panics
-    /// If there are no numbers.
-    fn of(numbers: impl IntoIterator<Item = f64>) -> Spread {
-        let mut numbers: Vec<f64> = numbers.into_iter().collect();
-        numbers.sort_by(f64::total_cmp);
-        // Linear between neighbours, as most programs have it.
-        let quantile = |q: f64| {
-            let at = q * (numbers.len() - 1) as f64;
-            let (below, above) = (numbers[at.floor() as usize], numbers[at.ceil() as usize]);
-            below + (above - below) * at.fract()
-        };
-        Spread { median: quantile(0.5), low: quantile(0.1), high: quantile(0.9) }
-    }
-
-    fn text(self, write: impl Fn(f64) -> String) -> String {
-        format!("{} [{}, {}]", write(self.median), write(self.low), write(self.high))
-    }
-}
-
 /// The moment from which the proof held until the end.
-fn proved_from(curve: &Curve) -> Option<&Point> {
+fn proved_from(curve: &Curve<Point>) -> Option<&Point> {
     let last_bad = curve.points.iter().rposition(|point| !point.proved);
     curve.points.get(last_bad.map_or(0, |i| i + 1))
 }
@@ -229,14 +287,9 @@ fn count(x: f64) -> String {
 }
 
 impl Report {
-    fn new(game: String, args: &Args, curves: Vec<Curve>) -> Report {
-        let budget = match (args.games, args.seconds) {
-            (Some(games), _) => format!("{} games each", thousands(games)),
-            (None, Some(seconds)) => format!("{seconds} s of processor time each"),
-            (None, None) => "the games of each preset".to_owned(),
-        };
+    fn new(game: String, args: &Args, curves: Vec<Curve<Point>>) -> Report {
         let summaries = groups(&curves).map(summary).collect();
-        Report { game, budget, reproducible: args.seconds.is_none(), summaries, curves }
+        Report { game, budget: budget(args), reproducible: args.seconds.is_none(), summaries, curves }
     }
 
     /// A line for each moment of each training.
@@ -319,7 +372,7 @@ impl Report {
         self.summaries.iter().map(row).collect()
     }
 
-    fn page(&self) -> Page<'_> {
+    fn page(&self) -> Page {
         type Measure = fn(&Point, [bool; 2]) -> f64;
         type Shown = (&'static str, Measure, Option<(f64, f64)>, bool);
         // The seats that are trained, or one of them: nothing if it is not.
@@ -353,13 +406,25 @@ impl Report {
                 plot(&Axes { title, x: "seconds of processor time", y, log }, &self.series(|p| p.seconds, measure));
             [by_games, by_time]
         });
-        Page { game: &self.game, budget: &self.budget, heads: HEADS, rows: self.rows(), plots: plots.collect() }
+        Page {
+            game: self.game.clone(),
+            about: format!(
+                "Every number is exact: each agent was played against every line of opposing moves, at moments of its \
+                 training, and nothing of that went back into the training. Budget: {}. Medians over seeds, with the \
+                 interval that holds the middle 80 % of them. A proof counts from the moment from which it held until \
+                 the end.",
+                self.budget
+            ),
+            head: HEADS.to_vec(),
+            rows: self.rows().into_iter().map(Vec::from).collect(),
+            plots: plots.collect(),
+        }
     }
 
     /// One line for each method: medians over seeds, moment by moment, with the middle 80 % as a band.
     fn series(&self, x: fn(&Point) -> f64, y: fn(&Point, [bool; 2]) -> f64) -> Vec<Series> {
         // The method's name is enough, unless two of its presets take part.
-        let name = |of: &Curve| match self.summaries.iter().filter(|s| s.method == of.method).count() {
+        let name = |of: &Curve<Point>| match self.summaries.iter().filter(|s| s.method == of.method).count() {
             0 | 1 => of.method.clone(),
             _ => format!("{}:{}", of.method, of.preset),
         };
@@ -376,12 +441,7 @@ impl Report {
     }
 }
 
-/// The curves of each method, which stand together.
-fn groups(curves: &[Curve]) -> impl Iterator<Item = &[Curve]> {
-    curves.chunk_by(|a, b| (&a.method, &a.preset) == (&b.method, &b.preset))
-}
-
-fn summary(curves: &[Curve]) -> Summary {
+fn summary(curves: &[Curve<Point>]) -> Summary {
     let proved: Vec<&Point> = curves.iter().filter_map(proved_from).collect();
     let until = |f: fn(&Point) -> f64| (!proved.is_empty()).then(|| Spread::of(proved.iter().map(|point| f(point))));
     let last = |f: &dyn Fn(&Point) -> f64| {
@@ -404,12 +464,13 @@ fn summary(curves: &[Curve]) -> Summary {
 /// The page.
 #[derive(Template)]
 #[template(path = "compare.html")]
-struct Page<'a> {
-    game: &'a str,
-    budget: &'a str,
-    heads: [&'static str; 9],
-    rows: Vec<[String; 9]>,
-    plots: Vec<String>,
+pub(crate) struct Page {
+    pub(crate) game: String,
+    /// What the numbers are.
+    pub(crate) about: String,
+    pub(crate) head: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<String>>,
+    pub(crate) plots: Vec<String>,
 }
 
 #[cfg(test)]
@@ -429,7 +490,7 @@ mod tests {
         }
     }
 
-    fn curve(seed: u64, losses: &[[u64; 2]]) -> Curve {
+    fn curve(seed: u64, losses: &[[u64; 2]]) -> Curve<Point> {
         let points = losses.iter().zip(1..).map(|(&losses, i)| point(100 * i, losses)).collect();
         Curve { method: "m".to_owned(), preset: "p".to_owned(), seed, trained: [true; 2], points }
     }

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod compare;
 pub(crate) mod export;
 pub(crate) mod list;
+pub(crate) mod openings;
 pub(crate) mod play;
 pub(crate) mod resume;
 pub(crate) mod signature;

@@ -29,7 +29,10 @@ use crate::talk::{self, FIRST, HEAD, Look, SECOND, paint};
   tengen play tictactoe                         against the agent that comes with tengen
   tengen play --against runs/tictactoe-outcome-7 --seat second
   tengen play tictactoe --learn                 the agent learns from your games, into a new file
-  tengen play tictactoe --against perfect")]
+  tengen play tictactoe --against perfect
+
+Write a cell of tic-tac-toe as 0 to 8, row by row from the top; a column of Connect Four as 1 to 7; a point of Gomoku as a
+letter and a number, a1 at the bottom left. The letters are a, b, c and so on without a gap: i is one of them, unlike in Go.")]
 pub(crate) struct Args {
     /// The game [default: the opponent's, or tictactoe]
     game: Option<String>,

@@ -5,6 +5,7 @@ mod bad_input;
 mod compares;
 mod export;
 mod interrupted;
+mod larger_games;
 mod play;
 mod solve;
 mod speaks;
