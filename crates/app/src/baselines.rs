@@ -199,7 +199,7 @@ impl Report {
                 self.about(),
                 self.budget
             ),
-            head: Self::HEAD.to_vec(),
+            heads: Self::HEAD.to_vec(),
             rows: self.rows().into_iter().map(Vec::from).collect(),
             plots,
         }
@@ -213,7 +213,7 @@ impl Report {
                 let x = Spread::of(curves.iter().map(|curve| curve.points[i].games as f64));
                 [x.median, y.median, y.low, y.high]
             });
-            Series { name: curves[0].method.clone(), points: points.collect() }
+            Series { name: format!("{}:{}", curves[0].method, curves[0].preset), points: points.collect() }
         });
         series.collect()
     }

@@ -150,7 +150,7 @@ fn deterministic_players_that_repeat_themselves_are_noticed() {
     let (_, standings) = run(&same(), Plan { openings: vec![vec![]], ..plan(20) }, 2);
     assert_eq!((standings.games(), standings.distinct()), (40, 2));
     // From as many openings of equal length as are needed, each is another game.
-    let openings = arena::openings::at_ply(&TicTacToe, 2);
+    let openings = at_ply(&TicTacToe, 2);
     let (_, standings) = run(&same(), Plan { openings, ..plan(12) }, 2);
     assert_eq!((standings.games(), standings.distinct()), (24, 24));
 }

@@ -100,29 +100,21 @@ impl WithGame for Compare<'_> {
         for job in &jobs {
             registry::method(&game, &job.method)?.seats(&game, job.preset.as_deref(), &job.changes)?;
         }
-        files::make_folder(&args.out)?;
-        let (json, csv, page, text) = match game.table() {
+        match game.table() {
             Some(table) if args.against.is_empty() => {
                 let curves = self.train(&game, &jobs, &|moment, agent| examine(&table, moment, agent))?;
                 let report = Report::new(game.title(), args, curves);
-                (serde_json::to_string(&report)?, report.csv(), report.page(), report.text())
+                self.write(&serde_json::to_string(&report)?, &report.csv(), &report.page(), report.text())
             }
             _ => {
-                let names =
-                    if args.against.is_empty() { BASELINES.map(str::to_owned).to_vec() } else { args.against.clone() };
+                let by_default = || BASELINES.map(str::to_owned).to_vec();
+                let names = if args.against.is_empty() { by_default() } else { args.against.clone() };
                 let baselines = Baselines::new(&game, &names, args.openings as usize, args.first_seed)?;
                 let curves = self.train(&game, &jobs, &|moment, agent| baselines.examine(moment, agent))?;
                 let report = baselines::Report::new(&baselines, budget(args), curves);
-                (serde_json::to_string(&report)?, report.csv(), report.page(), report.text())
+                self.write(&serde_json::to_string(&report)?, &report.csv(), &report.page(), report.text())
             }
-        };
-        let write = |name: &str, text: &str| files::write(&args.out.join(name), text.as_bytes());
-        write("compare.json", &json)?;
-        write("compare.csv", &csv)?;
-        write("compare.html", &page.render()?)?;
-        talk::data(if args.json { json } else { text })?;
-        talk::say(format!("the plots are in {}", args.out.join("compare.html").display()));
-        Ok(())
+        }
     }
 }
 
@@ -133,6 +125,7 @@ impl Compare<'_> {
     /// All trainings, with a bar that says how far they are.
     fn train<G: Known, P: Send>(&self, game: &G, jobs: &[Job], examine: Examine<'_, G, P>) -> Result<Vec<Curve<P>>> {
         let args = self.args;
+        files::make_folder(&args.out)?;
         let threads = train::threads(args.threads);
         let steps = jobs.len() as u64 * args.points;
         let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
@@ -143,6 +136,17 @@ impl Compare<'_> {
         let curves = curve::run(game, jobs, threads, examine, &|| bar.inc(1))?;
         bar.finish_and_clear();
         Ok(curves)
+    }
+
+    /// The files, and what is said.
+    fn write(&self, json: &str, csv: &str, page: &Page, text: String) -> Result<()> {
+        let Args { out, json: as_json, .. } = self.args;
+        files::write(&out.join("compare.json"), json.as_bytes())?;
+        files::write(&out.join("compare.csv"), csv.as_bytes())?;
+        files::write(&out.join("compare.html"), page.render()?.as_bytes())?;
+        talk::data(if *as_json { json.to_owned() } else { text })?;
+        talk::say(format!("the plots are in {}", out.join("compare.html").display()));
+        Ok(())
     }
 }
 
@@ -415,7 +419,7 @@ impl Report {
                  the end.",
                 self.budget
             ),
-            head: HEADS.to_vec(),
+            heads: HEADS.to_vec(),
             rows: self.rows().into_iter().map(Vec::from).collect(),
             plots: plots.collect(),
         }
@@ -468,7 +472,7 @@ pub(crate) struct Page {
     pub(crate) game: String,
     /// What the numbers are.
     pub(crate) about: String,
-    pub(crate) head: Vec<&'static str>,
+    pub(crate) heads: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) plots: Vec<String>,
 }
