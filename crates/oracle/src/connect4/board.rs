@@ -199,6 +199,8 @@ mod tests {
         assert_eq!((ODD | EVEN, ODD & EVEN), (BOARD, 0));
         assert_eq!((0..7).map(column).fold(0, |a, b| a | b), BOARD);
         assert_eq!(landings(0), BOTTOM);
+        // 24 level fours, 21 upright and 12 on each diagonal, of four cells each.
+        assert_eq!(FOURS_THROUGH.iter().map(|&fours| u32::from(fours)).sum::<u32>(), 4 * 69);
         assert_eq!(landings(BOARD), 0);
     }
 }

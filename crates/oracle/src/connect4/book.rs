@@ -196,6 +196,19 @@ mod tests {
     }
 
     #[test]
+    fn the_built_in_book_says_what_the_search_finds() {
+        let book = Book::built_in();
+        let mut solver = Solver::new(0, 1);
+        let known = Book::positions().into_iter().filter_map(|position| Some((position, book.score(&position)?)));
+        // Early wins are found quickly.
+        let quick: Vec<_> = known.filter(|(_, score)| score.0.abs() >= 8).step_by(25).collect();
+        assert!(quick.len() > 10);
+        for (position, score) in quick {
+            assert_eq!(solver.score(&position, &AtomicBool::new(false)), Ok(score), "{position:?}");
+        }
+    }
+
+    #[test]
     fn what_is_unknown_is_not_answered_and_the_rest_is() {
         let positions = Book::positions();
         let mut scores = vec![Some(Score(1)); positions.len()];
