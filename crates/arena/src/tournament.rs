@@ -51,7 +51,7 @@ pub struct Plan {
     pub seed: u64,
     /// Stops the match of two players when it is decided.
     pub sprt: Option<Sprt>,
-    /// Whether each opening, of three stones then, is what one player proposes to the other by [swap2](crate::swap2).
+    /// Whether each opening, of three stones then, is what one player proposes to the other by [`crate::swap2`].
     pub swap2: bool,
 }
 
