@@ -120,11 +120,11 @@ impl Audit {
 
     /// The verdict in one line, over the seats that were trained.
     pub fn verdict<G: Game>(&self, game: &G, trained: &[Seat]) -> String {
-        let count = |&seat: &Seat| {
-            let lines = self.seat(seat).lines;
-            format!("{} losing lines of {} as {}", lines.losses, lines.total(), game.seat_name(seat))
+        let count = |(i, &seat): (usize, &Seat)| {
+            let (lines, unit) = (self.seat(seat).lines, if i == 0 { " losing lines" } else { "" });
+            format!("{}{unit} of {} as {}", lines.losses, lines.total(), game.seat_name(seat))
         };
-        let counts = trained.iter().map(count).collect::<Vec<_>>().join(", ");
+        let counts = trained.iter().enumerate().map(count).collect::<Vec<_>>().join(", ");
         match trained {
             [] => "nothing to prove: no seat was trained".to_owned(),
             seats if !seats.iter().all(|&seat| self.unbeatable_as(seat)) => format!("BEATABLE ({counts})"),
@@ -334,7 +334,8 @@ mod tests {
             assert!(perfect.seat(seat).first_loss.is_empty());
         }
         let verdict = perfect.verdict(&TicTacToe, &Seat::BOTH);
-        assert!(verdict.starts_with("UNBEATABLE (proved: 0 losing lines of "), "{verdict}");
+        let [x, o] = Seat::BOTH.map(|seat| perfect.seat(seat).lines.total());
+        assert_eq!(verdict, format!("UNBEATABLE (proved: 0 losing lines of {x} as X, 0 of {o} as O)"));
         assert!(perfect.verdict(&TicTacToe, &[Seat::Second]).starts_with("UNBEATABLE AS O (proved: 0 losing"));
         let positions: u64 = perfect.by_ply.iter().map(|choices| choices.positions).sum();
         let decisive: u64 = perfect.by_ply.iter().map(|choices| choices.decisive).sum();
