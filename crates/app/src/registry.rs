@@ -88,9 +88,10 @@ pub(crate) trait Known: Packed {
         Ok((formats::text::write(&GameTree::from_record(self, record)?), "txt"))
     }
 
-    /// Whether the presets of the methods were tried on it.
-    fn has_presets(&self) -> bool {
-        false
+    /// Every method that was tried on it, the default first. Each method that is listed costs the program a compilation
+    /// of all its code for this game.
+    fn methods(&self) -> Vec<Box<dyn Method<Self>>> {
+        Vec::new()
     }
 }
 
@@ -109,8 +110,17 @@ impl Known for TicTacToe {
         Some(include_bytes!("../../../agents/tictactoe.safetensors"))
     }
 
-    fn has_presets(&self) -> bool {
-        true
+    fn methods(&self) -> Vec<Box<dyn Method<Self>>> {
+        vec![
+            of::<Self, Outcome<Self>>(),
+            of::<Self, MonteCarlo<Self>>(),
+            of::<Self, TdBackward<Self>>(),
+            of::<Self, TdBatch<Self>>(),
+            of::<Self, TdOnline<Self>>(),
+            of::<Self, QLearning<Self>>(),
+            of::<Self, ValueMinimax<Self>>(),
+            of::<Self, Ppo<Self>>(),
+        ]
     }
 }
 
@@ -127,8 +137,8 @@ impl Known for Connect4 {
         Some(connect4::labelled::built_in())
     }
 
-    fn has_presets(&self) -> bool {
-        true
+    fn methods(&self) -> Vec<Box<dyn Method<Self>>> {
+        vec![of::<Self, Outcome<Self>>(), of::<Self, TdBackward<Self>>(), of::<Self, QLearning<Self>>()]
     }
 }
 
@@ -177,27 +187,9 @@ pub(crate) fn with_game<W: WithGame>(name: &str, work: W) -> Result<W::Output> {
     }
 }
 
-/// Every method that can play the game, the default first.
-pub(crate) fn methods<G: Known>(game: &G) -> Vec<Box<dyn Method<G>>> {
-    if !game.has_presets() {
-        return Vec::new();
-    }
-    let all: Vec<Box<dyn Method<G>>> = vec![
-        of::<G, Outcome<G>>(),
-        of::<G, MonteCarlo<G>>(),
-        of::<G, TdBackward<G>>(),
-        of::<G, TdBatch<G>>(),
-        of::<G, TdOnline<G>>(),
-        of::<G, QLearning<G>>(),
-        of::<G, ValueMinimax<G>>(),
-        of::<G, Ppo<G>>(),
-    ];
-    all.into_iter().filter(|method| !method.presets(game).is_empty()).collect()
-}
-
 /// The method of this name.
 pub(crate) fn method<G: Known>(game: &G, name: &str) -> Result<Box<dyn Method<G>>> {
-    let mut all = methods(game);
+    let mut all = game.methods();
     let names = all.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ");
     match all.iter().position(|method| method.name() == name) {
         Some(i) => Ok(all.swap_remove(i)),

@@ -205,7 +205,7 @@ fn examine<G: Game>(table: &Table<G>, moment: Moment<'_>, agent: &mut dyn Agent<
 /// Every method that was named, with every seed.
 fn jobs<G: Known>(game: &G, args: &Args) -> Result<Vec<Job>> {
     let names: Vec<String> = match args.methods.as_str() {
-        "all" => match registry::methods(game) {
+        "all" => match game.methods() {
             none if none.is_empty() => bail!("no method has been tried on {}", game.title()),
             all => all.iter().map(|method| method.name().to_owned()).collect(),
         },

@@ -94,7 +94,7 @@ impl WithGame for Describe {
 
     fn run<G: Known>(self, game: G) -> Result<GameEntry> {
         let entry = |(name, about): (&str, &str)| Entry { name: name.to_owned(), about: about.to_owned() };
-        let methods = registry::methods(&game).into_iter().map(|method| MethodEntry {
+        let methods = game.methods().into_iter().map(|method| MethodEntry {
             name: method.name(),
             about: method.about(),
             presets: method.presets(&game).into_iter().map(entry).collect(),

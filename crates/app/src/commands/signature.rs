@@ -36,7 +36,7 @@ impl WithGame for Sign {
 
     fn run<G: Known>(self, game: G) -> Result<blake3::Hash> {
         let mut hasher = blake3::Hasher::new();
-        for method in registry::methods(&game) {
+        for method in game.methods() {
             for (preset, _) in method.presets(&game) {
                 hasher.update(&method.trace(&game, preset, &[Change::games(GAMES)], SEED)?);
             }
