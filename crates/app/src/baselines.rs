@@ -57,7 +57,7 @@ impl<G: Known> Baselines<G> {
             registry::player(game, name)?;
         }
         let mut list = openings::short(game);
-        openings::shuffle(&mut list, &mut Rng::new(seed, 0));
+        Rng::new(seed, 0).shuffle(&mut list);
         list.truncate(openings);
         Ok(Baselines { game: game.clone(), names: names.to_vec(), openings: list })
     }

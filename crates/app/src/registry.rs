@@ -516,6 +516,14 @@ impl<G: Game> Opponent<G> {
         bail!("{} has no depth: it does not look ahead by minimax over values", self.player().name());
     }
 
+    /// The seats that it was trained for; both if it was not trained.
+    pub(crate) fn seats(&self) -> Vec<Seat> {
+        match self {
+            Opponent::Agent(trained) => trained.seats(),
+            Opponent::Other(_) => Seat::BOTH.to_vec(),
+        }
+    }
+
     /// The player, without where it comes from.
     pub(crate) fn into_player(self) -> Box<dyn Player<G>> {
         match self {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use rules::game::{legal_actions, replay};
 use rules::notation::NotationError;
-use rules::{Action, Game, Rng};
+use rules::{Action, Game};
 
 /// The most openings that [`short`] returns.
 pub const MOST: usize = 2_000;
@@ -80,13 +80,6 @@ pub fn read<G: Game>(game: &G, text: &str) -> Result<Vec<Vec<Action>>, NotationE
     Ok(openings)
 }
 
-/// The openings in a random order, the same for the same seed (Fisher and Yates).
-pub fn shuffle(openings: &mut [Vec<Action>], rng: &mut Rng) {
-    for i in (1..openings.len()).rev() {
-        openings.swap(i, rng.below(i + 1));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,14 +115,5 @@ mod tests {
         assert_eq!(error("0 3 1 4 2"), "line 1: the game is over after these moves");
         assert_eq!(error("4\n\n4"), "line 3: this opening stands there already");
         assert_eq!(error("# nothing"), "there is no opening in the list");
-    }
-
-    #[test]
-    fn shuffling_keeps_every_opening() {
-        let mut openings = short(&TicTacToe);
-        shuffle(&mut openings, &mut Rng::new(3, 0));
-        assert_ne!(openings, short(&TicTacToe));
-        openings.sort_by_key(|opening| (opening.len(), opening.clone()));
-        assert_eq!(openings, short(&TicTacToe));
     }
 }

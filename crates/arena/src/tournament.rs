@@ -11,7 +11,6 @@ use std::sync::mpsc;
 use rules::{Action, Choice, Forfeit, Game, NotExact, Outcome, Player, Rng, Seat};
 use thiserror::Error;
 
-use crate::openings::shuffle;
 use crate::play::{End, play_game};
 use crate::record::Record;
 use crate::sprt::{Sprt, Verdict};
@@ -134,7 +133,7 @@ impl<'a, G: Game> Tournament<'a, G> {
         if plan.sprt.is_some() && entrants.len() > 2 {
             return Err(TournamentError::SprtNeedsTwo);
         }
-        shuffle(&mut plan.openings, &mut Rng::new(plan.seed, OPENINGS_STREAM));
+        Rng::new(plan.seed, OPENINGS_STREAM).shuffle(&mut plan.openings);
         let all = (0..entrants.len()).flat_map(|a| (a + 1..entrants.len()).map(move |b| (a, b)));
         let meetings = all.filter(|&(a, _)| plan.pairing == Pairing::RoundRobin || a == 0).collect();
         let standings = Standings::new(entrants.iter().map(|entrant| entrant.name.clone()).collect());

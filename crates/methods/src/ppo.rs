@@ -317,9 +317,7 @@ impl<G: Game> Ppo<G> {
     /// One epoch: all moves once, in an order drawn from `rng`.
     fn epoch(&mut self, samples: &[Sample<G::Position>], rng: &mut Rng, workers: &Workers) -> Result<Sums, NetError> {
         let mut order: Vec<usize> = (0..samples.len()).collect();
-        for i in (1..order.len()).rev() {
-            order.swap(i, rng.below(i + 1));
-        }
+        rng.shuffle(&mut order);
         let Config { clip, value, .. } = self.config;
         let rate = self.config.rate.at(self.games, self.config.games);
         let loss = Loss { clip, value, entropy: self.config.entropy.at(self.games, self.config.games) };

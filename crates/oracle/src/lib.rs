@@ -8,6 +8,7 @@ pub mod exact;
 pub mod exam;
 pub mod gomoku;
 pub mod mnk;
+pub mod playouts;
 pub mod proof;
 pub mod strategy;
 pub mod table;

@@ -52,6 +52,13 @@ impl Rng {
     pub fn chance(&mut self, probability: f32) -> bool {
         self.unit() < probability
     }
+
+    /// Puts the items into a random order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
 }
 
 /// The finaliser of SplitMix64: a bijection of 64 bits in which every input bit moves every output bit.
@@ -92,5 +99,18 @@ mod tests {
     fn unit_stays_below_one() {
         let mut rng = Rng::new(2, 0);
         assert!((0..100_000).all(|_| (0.0..1.0).contains(&rng.unit())));
+    }
+
+    #[test]
+    fn every_order_is_equally_likely() {
+        let mut rng = Rng::new(3, 0);
+        let mut counts = std::collections::HashMap::new();
+        for _ in 0..24_000 {
+            let mut items = [0, 1, 2, 3];
+            rng.shuffle(&mut items);
+            *counts.entry(items).or_insert(0_u32) += 1;
+        }
+        // Standard deviation of a count is 31; six of them.
+        assert!(counts.len() == 24 && counts.values().all(|n| n.abs_diff(1_000) < 186), "{counts:?}");
     }
 }

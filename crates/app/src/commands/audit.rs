@@ -1,6 +1,7 @@
 //! `tengen audit`: what is exactly true of a player.
 
 mod exam;
+mod playouts;
 mod proof;
 
 use std::num::{NonZeroU16, NonZeroU32};
@@ -23,15 +24,18 @@ use crate::talk::{self, BAD, DIM, GOOD, HEAD, Look, paint};
 /// every position with the table of all positions. The network plays alone: its best legal move, no search.
 ///
 /// Connect Four is too large for a table: there the player is compared with the solver in a stored set of positions,
-/// beside a random mover and minimax:5. None of them is ever learned from. And --proof still plays the player against every reply to every one of its moves: it
-/// meets few positions, as it answers each in one way. Only where a line is not won the solver is asked whether more
-/// was to be had. Either it wins against everything, or the moves that gave something away are counted and the first is shown.
+/// beside a random mover and minimax:5. None of them is ever learned from. --playouts counts the results that it loses
+/// against perfect play from all short openings. And --proof still plays it against every reply to every one of its moves:
+/// it meets few positions, as it answers each in one way. Only where a line is not won the solver is asked whether more
+/// was to be had. Either it wins against everything, or the moves that gave something away are counted and the first is
+/// shown.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   tengen audit runs/tictactoe-outcome-7         the agent of a run
   tengen audit shipped                          the agent that comes with tengen
   tengen audit random                           how badly chance plays
   tengen audit minimax:5 --game connect4        on positions with exact scores
+  tengen audit minimax:5 --game connect4 --playouts
   tengen audit minimax:5 --game connect4 --proof --out proof
   tengen audit --resume proof                   goes on with a proof that was stopped")]
 pub(crate) struct Args {
@@ -50,6 +54,9 @@ pub(crate) struct Args {
     /// Play against every reply to every move, on boards too large for a table
     #[arg(long)]
     proof: bool,
+    /// Play against perfect play from every opening of up to 4 moves, on boards too large for a table
+    #[arg(long, conflicts_with_all = ["proof", "resume"])]
+    playouts: bool,
     /// Folder for the work of a proof, new or empty, so that it can be stopped and resumed
     #[arg(long, short, value_name = "DIR", requires = "proof")]
     out: Option<PathBuf>,
@@ -59,7 +66,7 @@ pub(crate) struct Args {
     /// Memory for the positions of a proof
     #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MEMORY)]
     memory: NonZeroU32,
-    /// Threads for a proof; they never change the result [default: all]
+    /// Threads for a proof or play-outs; they never change the result [default: all]
     #[arg(long, short, value_name = "T")]
     threads: Option<NonZeroU16>,
 }
@@ -76,6 +83,7 @@ impl Args {
             depth: None,
             json: false,
             proof: false,
+            playouts: false,
             out: None,
             resume: None,
             memory: DEFAULT_MEMORY,
@@ -121,10 +129,10 @@ impl WithGame for Prove<'_> {
         if self.args.proof || self.args.resume.is_some() {
             return proof::run(&game, self.args, self.setup, self.look);
         }
-        let mut player = registry::player(&game, &self.setup.player)?;
-        if let Some(depth) = self.args.depth {
-            player.look_ahead(&game, depth)?;
+        if self.args.playouts {
+            return playouts::run(&game, self.args, self.setup);
         }
+        let mut player = self.setup.player(&game)?;
         let Some(table) = game.table() else {
             let Some(set) = game.labelled() else {
                 bail!("{} is too large for a table of all its positions", game.title());

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use rules::connect4::{Connect4, Position};
-use rules::{Action, Choice, Game, NotExact, Player, Wdl};
+use rules::{Action, Choice, Forfeit, Game, NotExact, Player, Rng, Wdl, game::legal_actions};
 
 use super::{Book, Score, Solver, Stopped};
 use crate::exact::{Exact, Verdict};
@@ -43,6 +43,13 @@ impl Player<Connect4> for Perfect {
         choices.extend(best.into_iter().map(|action| Choice { action, probability }));
         Ok(())
     }
+
+    fn choose(&mut self, _: &Connect4, position: &Position, rng: &mut Rng) -> Result<Action, Forfeit> {
+        // In a random order the first of the best moves is any of them, and the others need not be known.
+        let mut order = legal_actions(&Connect4, position);
+        rng.shuffle(&mut order);
+        Ok(self.solver.first_best(position, &order, &GO_ON).expect(NOT_STOPPED))
+    }
 }
 
 impl Exact<Connect4> for Perfect {
@@ -77,7 +84,7 @@ pub(super) fn score_of_move(position: &Position, score: Score) -> table::Score {
 mod tests {
     use super::*;
     use crate::connect4::read_moves;
-    use rules::{Outcome, Rng, game::legal_actions};
+    use rules::Outcome;
 
     fn perfect() -> Perfect {
         Perfect::new(0, 1)
@@ -97,6 +104,29 @@ mod tests {
         assert_eq!(choices(&mut perfect, "112233"), [4]);
         // Three in a row with both ends open.
         assert_eq!(choices(&mut perfect, "334455"), [2, 6]);
+    }
+
+    #[test]
+    fn a_single_choice_is_any_of_the_best_moves() {
+        let mut perfect = perfect();
+        for moves in ["334455", "33445", "112233"] {
+            let position = read_moves(moves).unwrap();
+            let best = choices(&mut perfect, moves);
+            let mut counts = [0; 8];
+            let mut rng = Rng::new(4, 0);
+            for _ in 0..100 * best.len() {
+                counts[usize::from(perfect.choose(&Connect4, &position, &mut rng).unwrap()) + 1] += 1;
+            }
+            // Each about 100 times; the standard deviation is below 10.
+            for column in 1..=7 {
+                let count = counts[usize::from(column)];
+                assert!(if best.contains(&column) {
+                    (50..=150).contains(&count) || best.len() == 1
+                } else {
+                    count == 0
+                });
+            }
+        }
     }
 
     #[test]

@@ -152,21 +152,48 @@ impl Solver {
         let mut line = Vec::new();
         loop {
             let mut actions = legal_actions(&Connect4, &position);
-            actions.sort_by_key(|&action| action.abs_diff(COLUMNS as Action / 2));
-            let Some((&last, others)) = actions.split_last() else {
+            if actions.is_empty() {
                 return Ok(line);
-            };
-            let mut best = last;
-            for &action in others {
-                if self.keeps(&position, action, score, stop)? {
-                    best = action;
-                    break;
-                }
             }
+            actions.sort_by_key(|&action| action.abs_diff(COLUMNS as Action / 2));
+            let best = self.first_that_keeps(&position, score, &actions, stop)?;
             line.push(best);
             position = played(&position, best);
             score = Score(-score.0);
         }
+    }
+
+    /// The first column of `order` with the best score: cheaper than all of them. The order holds all legal columns, and
+    /// the game is not over.
+    ///
+    /// # Errors
+    /// If `stop` was set meanwhile.
+    pub fn first_best(&mut self, position: &Position, order: &[Action], stop: &AtomicBool) -> Result<Action, Stopped> {
+        // Whether it is won is the cheapest question, and of a draw nothing else is to be known.
+        let window = match self.weak(position, stop)? {
+            Wdl::Win => (1, ANY_SCORE),
+            Wdl::Draw => (0, 0),
+            Wdl::Loss => (-ANY_SCORE, -1),
+        };
+        let (score, _) = self.narrow(position, window, stop)?;
+        self.first_that_keeps(position, Score(score as i8), order, stop)
+    }
+
+    /// The first column of `order` that reaches the position's score.
+    fn first_that_keeps(
+        &mut self,
+        position: &Position,
+        score: Score,
+        order: &[Action],
+        stop: &AtomicBool,
+    ) -> Result<Action, Stopped> {
+        let (&last, others) = order.split_last().expect("the game is not over");
+        for &action in others {
+            if self.keeps(position, action, score, stop)? {
+                return Ok(action);
+            }
+        }
+        Ok(last)
     }
 
     /// Whether the move reaches the position's score.

@@ -19,7 +19,7 @@ mod walk;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 
-use rules::{Action, Choice, Game, NotExact, Player, Seat, Wdl};
+use rules::{Action, Choice, Forfeit, Game, NotExact, Player, Seat, Wdl};
 use serde::Serialize;
 
 use crate::audit::Lines;
@@ -97,7 +97,7 @@ impl Mistakes {
         self.win_to_draw + self.win_to_loss
     }
 
-    fn add(&mut self, had: Wdl, left: Wdl) {
+    pub(crate) fn add(&mut self, had: Wdl, left: Wdl) {
         match (had, left) {
             (Wdl::Win, Wdl::Draw) => self.win_to_draw += 1,
             (Wdl::Win, Wdl::Loss) => self.win_to_loss += 1,
@@ -172,6 +172,8 @@ pub enum Halted {
     Stopped,
     /// The player's choice is not a function of the position.
     NotExact(NotExact),
+    /// The player made no move.
+    Forfeit(Forfeit),
     /// The store failed.
     Store(StoreError),
     /// A level has more positions than the memory holds.
@@ -190,6 +192,7 @@ impl fmt::Display for Halted {
         match self {
             Halted::Stopped => f.write_str("stopped"),
             Halted::NotExact(e) => e.fmt(f),
+            Halted::Forfeit(forfeit) => write!(f, "the player {forfeit}"),
             Halted::Store(e) => e.fmt(f),
             Halted::TooLarge { ply, positions } => {
                 write!(f, "more memory is needed: there are over {positions} positions with {ply} stones")
@@ -204,6 +207,12 @@ impl std::error::Error for Halted {}
 impl From<NotExact> for Halted {
     fn from(e: NotExact) -> Halted {
         Halted::NotExact(e)
+    }
+}
+
+impl From<Forfeit> for Halted {
+    fn from(forfeit: Forfeit) -> Halted {
+        Halted::Forfeit(forfeit)
     }
 }
 

@@ -52,6 +52,15 @@ impl Setup {
         Ok(Setup { format: 1, game, player: player.to_owned(), blake3: hash_of(player)?, depth })
     }
 
+    /// The player that is meant.
+    pub(super) fn player<G: Known>(&self, game: &G) -> Result<Opponent<G>> {
+        let mut player = registry::player(game, &self.player)?;
+        if let Some(depth) = self.depth {
+            player.look_ahead(game, depth)?;
+        }
+        Ok(player)
+    }
+
     /// The setup of a proof that goes on.
     pub(super) fn read(folder: &Path) -> Result<Setup> {
         let path = folder.join(SETUP);
@@ -84,17 +93,7 @@ pub(super) fn run<G: Known>(game: &G, args: &Args, setup: &Setup, look: Look) ->
     if game.perfect().is_none() {
         bail!("nothing exact is known about {}, so there is nothing to prove", game.title());
     }
-    let make = || -> Result<Opponent<G>> {
-        let mut player = registry::player(game, &setup.player)?;
-        if let Some(depth) = setup.depth {
-            player.look_ahead(game, depth)?;
-        }
-        Ok(player)
-    };
-    let seats = match make()? {
-        Opponent::Agent(agent) => agent.seats(),
-        Opponent::Other(_) => Seat::BOTH.to_vec(),
-    };
+    let seats = setup.player(game)?.seats();
     let memory = (args.memory.get() as usize) << 20;
     let mut folder = None;
     if let Some(path) = args.out.as_ref().or(args.resume.as_ref()) {
@@ -107,7 +106,7 @@ pub(super) fn run<G: Known>(game: &G, args: &Args, setup: &Setup, look: Look) ->
     let stop = AtomicBool::new(false);
     let finished = AtomicBool::new(false);
     let saving = Saving::begin();
-    let player = || -> Box<dyn Player<G>> { make().expect("the player was made before").into_player() };
+    let player = || -> Box<dyn Player<G>> { setup.player(game).expect("the player was made before").into_player() };
     let exact = || -> Box<dyn Exact<G>> { game.perfect().expect("it was there before") };
     let proofs: Result<Vec<Proof>> = std::thread::scope(|scope| {
         let _guard = SetAtEnd(&finished);
