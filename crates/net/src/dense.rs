@@ -14,14 +14,13 @@ use crate::kernels::gemm::{Left, Size, gemm};
 use crate::kernels::pointwise;
 use crate::math::{Level, tanh};
 use crate::optim::Optimiser;
+use crate::partial::add_in_order;
 use crate::residual::Outputs;
 use crate::store::{Kind, PANEL, Store, padded, refuse_others};
 use crate::workers::Workers;
 
 /// Rows of a batch whose gradients are summed together, before those sums are added in order.
 const CHUNK: usize = 64;
-/// Weights whose sums over chunks are one worker's: 64 KiB.
-const PART: usize = 1 << 14;
 
 /// What a dense network is. Weights fit a network only if all of this is equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -310,13 +309,7 @@ impl DenseNet {
                 }
             }
         });
-        let length = self.weights.data.len();
-        let items = self.gradients.chunks_mut(PART).enumerate().collect();
-        workers.each(items, |(n, part): (usize, &mut [f32])| {
-            for partial in partial.chunks(length) {
-                pointwise::add(level, &partial[n * PART..][..part.len()], part);
-            }
-        });
+        add_in_order(level, &partial, &mut self.gradients, workers);
         self.partial = partial;
         Ok(())
     }

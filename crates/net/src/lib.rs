@@ -52,6 +52,7 @@ pub mod math;
 pub mod mlp;
 mod onnx;
 pub mod optim;
+mod partial;
 pub mod policy_net;
 mod residual;
 mod store;

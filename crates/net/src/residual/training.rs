@@ -13,6 +13,7 @@ use crate::kernels::gemm::{Left, Size, gemm};
 use crate::kernels::pointwise;
 use crate::kernels::winograd::{self, Channels, Finish, Tiling, Workspace};
 use crate::optim::Optimiser;
+use crate::partial::add_in_order;
 use crate::workers::Workers;
 
 /// Part of a batch's moments in the running ones, which inference uses.
@@ -84,14 +85,16 @@ impl BoardNet {
         let one = self.spec.planes * board.area();
         let positions = planes.len().div_ceil(one).max(1);
         check("the planes", planes, positions * one)?;
-        self.prepare(workers);
         self.tape.prepare(board, positions, &self.units, board.actions(self.spec.actions));
         self.tape.planes.clear();
         self.tape.planes.extend_from_slice(planes);
-        for unit in 0..self.units.len() {
-            self.unit_forward(unit, workers);
-        }
-        self.heads_forward(workers);
+        workers.together(|| {
+            self.prepare(workers);
+            for unit in 0..self.units.len() {
+                self.unit_forward(unit, workers);
+            }
+            self.heads_forward(workers);
+        });
         Ok(&self.tape.outputs)
     }
 
@@ -112,17 +115,19 @@ impl BoardNet {
         value.resize(rows * VALUE_FEATURES, 0.0);
         at_block.resize(rows * self.spec.channels, 0.0);
         inside.resize(rows * self.spec.channels, 0.0);
-        self.heads_backward(d, policy, value, workers);
-        let trunk = 2 * self.spec.blocks;
-        let (set, add) = (false, true);
-        self.unit_backward(trunk + 1, policy, at_block, set, workers);
-        self.unit_backward(trunk + 2, value, at_block, add, workers);
-        for block in (0..self.spec.blocks).rev() {
-            self.unit_backward(2 * block + 2, at_block, inside, set, workers);
-            // Through its ReLU, `at_block` is by now the gradient of the residual connection too.
-            self.unit_backward(2 * block + 1, inside, at_block, add, workers);
-        }
-        self.unit_backward(0, at_block, &mut [], set, workers);
+        workers.together(|| {
+            self.heads_backward(d, policy, value, workers);
+            let trunk = 2 * self.spec.blocks;
+            let (set, add) = (false, true);
+            self.unit_backward(trunk + 1, policy, at_block, set, workers);
+            self.unit_backward(trunk + 2, value, at_block, add, workers);
+            for block in (0..self.spec.blocks).rev() {
+                self.unit_backward(2 * block + 2, at_block, inside, set, workers);
+                // Through its ReLU, `at_block` is by now the gradient of the residual connection too.
+                self.unit_backward(2 * block + 1, inside, at_block, add, workers);
+            }
+            self.unit_backward(0, at_block, &mut [], set, workers);
+        });
         self.slopes = slopes;
         Ok(())
     }
@@ -339,9 +344,7 @@ impl BoardNet {
             scratch.d_raw = d_raw;
             self.scratch.put(scratch);
         });
-        for partial in partial.chunks(unit.weight.len()) {
-            pointwise::add(level, partial, &mut self.gradients[unit.weight.clone()]);
-        }
+        add_in_order(level, &partial, &mut self.gradients[unit.weight.clone()], workers);
         self.partial = partial;
     }
 
@@ -398,9 +401,7 @@ impl BoardNet {
                 d_weights,
             );
         });
-        for partial in partial.chunks(range.len()) {
-            pointwise::add(self.level, partial, &mut self.gradients[range.clone()]);
-        }
+        add_in_order(self.level, &partial, &mut self.gradients[range], workers);
     }
 }
 
