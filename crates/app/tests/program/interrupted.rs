@@ -2,6 +2,8 @@
 
 use std::process::{Child, Stdio};
 
+use oracle::connect4::{Book, Score};
+
 use super::{Bench, Said, files, said};
 
 const GAMES: &str = "train tictactoe --games 6000 --seed 9 --checkpoint-every 0 --out run";
@@ -144,4 +146,28 @@ fn resuming_what_is_finished_changes_nothing() {
     let said = bench.run("resume run");
     assert_eq!((said.code, result(&bench)), (Some(0), before), "{said:?}");
     assert!(said.err.contains("is finished"), "{said:?}");
+}
+
+/// A book takes half an hour: here only early wins are missing, each of which is found in a moment.
+#[test]
+fn a_book_that_was_killed_goes_on_where_it_was() {
+    let positions = Book::positions();
+    let whole: Vec<Option<Score>> = positions.iter().map(|position| Book::built_in().score(position)).collect();
+    let missing = |score: &Option<Score>| score.is_some_and(|score| score.0.abs() >= 7);
+    let bench = Bench::new();
+    let begun: Vec<_> = whole.iter().map(|score| if missing(score) { None } else { *score }).collect();
+    let before = Book::to_bytes(&begun);
+    bench.write("book", &before);
+    let known = |bytes: &[u8]| {
+        let book = Book::from_bytes(bytes).expect("a whole book, however the program ended");
+        positions.iter().filter(|position| book.score(position).is_some()).count()
+    };
+    let mut child = start(&bench, "solve connect4 --make-book book --threads 1");
+    until(&mut child, || bench.read("book") != before);
+    child.kill().unwrap();
+    ended(child);
+    let after = known(&bench.read("book"));
+    assert!(known(&before) < after && after < positions.len(), "{after}");
+    bench.ok("solve connect4 --make-book book");
+    assert!(bench.read("book") == Book::to_bytes(&whole));
 }

@@ -196,6 +196,21 @@ mod tests {
     }
 
     #[test]
+    fn the_built_in_book_answers_everything_with_few_stones_without_search() {
+        let mut solver = Solver::new(0, 1).with_book(Book::built_in());
+        let go_on = AtomicBool::new(false);
+        for position in (0..=Book::STONES).flat_map(Book::positions_with) {
+            assert_eq!(solver.score(&position, &go_on).ok(), Book::built_in().score(&position));
+        }
+        let start = Connect4.start();
+        // Known since Allen and Allis, 1988: the middle wins, its neighbours draw, all others lose.
+        let scores = solver.scores(&start, &go_on).unwrap().map(|score| score.map(|score| score.0));
+        assert_eq!(scores, [-2, -1, 0, 1, 0, -1, -2].map(Some));
+        assert_eq!(solver.score(&start, &go_on), Ok(Score(1)));
+        assert_eq!(solver.nodes(), 0);
+    }
+
+    #[test]
     fn the_built_in_book_says_what_the_search_finds() {
         let book = Book::built_in();
         let mut solver = Solver::new(0, 1);
