@@ -19,6 +19,7 @@ use net::file::Tensor;
 use oracle::connect4;
 use oracle::exact::Exact;
 use oracle::exam::Labelled;
+use oracle::gomoku::ThreatPlayer;
 use oracle::proof::Packed;
 use oracle::table::{Perfect, Table};
 use rules::connect4::Connect4;
@@ -70,6 +71,11 @@ pub(crate) trait Known: Packed {
 
     /// Positions with the truth about every move, for games that are too large for a table.
     fn labelled(&self) -> Option<&'static [Labelled<Self>]> {
+        None
+    }
+
+    /// A player made by hand that looks for threats among so many positions a move, for games that have one.
+    fn threat_player(&self, _nodes: u64) -> Option<Box<dyn Player<Self>>> {
         None
     }
 
@@ -157,6 +163,10 @@ impl Known for Grid {
     fn notation(&self, record: &Record) -> Result<(String, &'static str)> {
         let tree = GameTree::from_record(self, record)?;
         Ok(formats::sgf::write(&tree).map_or_else(|_| (formats::text::write(&tree), "txt"), |sgf| (sgf, "sgf")))
+    }
+
+    fn threat_player(&self, nodes: u64) -> Option<Box<dyn Player<Self>>> {
+        ThreatPlayer::new(self, nodes).map(|player| -> Box<dyn Player<Self>> { Box::new(player) })
     }
 
     fn engine_rule(&self) -> Option<EngineRule> {
@@ -387,12 +397,13 @@ impl<G: Game> Trained<G> {
 }
 
 /// Players that are not files, and what they are.
-pub(crate) const PLAYERS: [(&str, &str); 8] = [
+pub(crate) const PLAYERS: [(&str, &str); 9] = [
     (SHIPPED, "the agent that comes with tengen"),
     ("AGENT@N", "any agent with N simulations of Monte Carlo tree search a move"),
     ("perfect", "any of the best moves, by exact solution"),
     ("minimax:D", "looks D moves ahead, with nothing to judge positions"),
     ("mcts:N", "Monte Carlo tree search, N random games a move"),
+    ("threat:N", "made by hand for Gomoku: sees fours, threes and wins by fours, N positions a move"),
     ("engine:COMMAND", "another program that speaks the Gomocup protocol"),
     ("greedy", "wins in one, else blocks a win in one, else plays any move"),
     ("random", "any legal move, each with the same probability"),
@@ -409,6 +420,9 @@ pub(crate) const SHIPPED: &str = "shipped";
 
 /// The most simulations of a search: its tree then takes some gigabytes.
 const MOST_SIMULATIONS: usize = 10_000_000;
+
+/// The most positions of a threat player: a move then takes some minutes.
+const MOST_NODES: usize = 100_000_000;
 
 /// A player by its name: one of [`PLAYERS`], a run's folder, or an agent's file.
 pub(crate) fn player<G: Known>(game: &G, name: &str) -> Result<Opponent<G>> {
@@ -437,6 +451,14 @@ pub(crate) fn player_within<G: Known>(game: &G, name: &str, limits: Limits) -> R
             }
             if let Some(simulations) = name.strip_prefix("mcts:") {
                 return other(Box::new(Mcts::new(game, read_simulations(simulations)?)));
+            }
+            if let Some(nodes) = name.strip_prefix("threat:") {
+                let nodes =
+                    read_number(nodes, 1, MOST_NODES, &format!("a number of positions from 1 to {MOST_NODES}"))?;
+                return match game.threat_player(nodes as u64) {
+                    Some(player) => other(player),
+                    None => bail!("threat:N plays five in a row, not {}", game.title()),
+                };
             }
             if let Some(command) = name.strip_prefix("engine:") {
                 return match game.engine_rule() {

@@ -27,6 +27,9 @@ fn unknown_words_are_answered_with_what_exists() {
     assert!(refused("play tictactoe --against mcts:0").contains("a number of simulations from 1"));
     assert!(refused("play tictactoe --against shipped@0").contains("a number of simulations from 1"));
     assert!(refused("play tictactoe --against random@5").contains("only an agent can be given a search"));
+    assert!(refused("play gomoku --against threat:0").contains("a number of positions from 1"));
+    assert!(refused("play connect4 --against threat:9").contains("plays five in a row, not Connect Four"));
+    assert!(refused("play mnk:7,7,4 --against threat:9").contains("plays five in a row, not 4 or more in a row"));
     assert!(refused("play tictactoe --against engine:x").contains("do not play tic-tac-toe"));
     assert!(refused("play gomoku --against engine:").contains("write the command"));
     assert!(refused("play gomoku --against engine:./no-such").contains("can't be started"));

@@ -18,6 +18,23 @@ fn connect_four_is_learned_by_three_methods_and_the_agents_play() {
 }
 
 #[test]
+fn the_threat_player_beats_the_baselines_on_every_board_and_under_every_rule() {
+    let bench = Bench::new();
+    for (game, nodes) in [("gomoku:7", 1), ("gomoku:9:standard", 30), ("gomoku:15:renju", 30), ("mnk:8,9,5", 1)] {
+        let out = bench.ok(&format!("arena threat:{nodes} greedy --game {game} --games 6 --seed 1 --json"));
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let best = &report["players"][0];
+        assert_eq!(
+            (best["name"].as_str(), best["tally"]["losses"].as_u64()),
+            (Some(&*format!("threat:{nodes}")), Some(0))
+        );
+        assert!(best["tally"]["wins"].as_u64() >= Some(5), "{report}");
+        assert!(best["faults"].as_object().unwrap().values().all(|n| n == 0), "{report}");
+    }
+    assert!(bench.ok("list").contains("threat:N"));
+}
+
+#[test]
 fn methods_are_compared_by_games_where_no_table_is_possible() {
     let bench = Bench::new();
     let compare = |out: &str, more: &str| {
