@@ -13,6 +13,16 @@ pub(crate) struct Note {
     pub(crate) mood: Option<bool>,
 }
 
+impl Note {
+    fn style(&self) -> anstyle::Style {
+        match self.mood {
+            Some(true) => GOOD,
+            Some(false) => BAD,
+            None => HEAD,
+        }
+    }
+}
+
 /// Characters between two vertical lines when cells carry notes.
 const NOTE_WIDTH: usize = 9;
 
@@ -32,7 +42,8 @@ pub(crate) fn has_large_cells<G: Game>(game: &G) -> bool {
     game.cells() <= LABELLED && game.actions() == game.cells()
 }
 
-/// Draws the position: large cells on a small board, else points with coordinates on the edges.
+/// Draws the position: large cells on a small board, else points with coordinates on the edges, where notes of a single
+/// character stand on the points themselves.
 pub(crate) fn draw<G: Game>(
     look: Look,
     game: &G,
@@ -43,16 +54,27 @@ pub(crate) fn draw<G: Game>(
     if has_large_cells(game) {
         draw_cells(look, game, position, last, notes)
     } else {
-        draw_points(look, game, position, last)
+        draw_points(look, game, position, last, notes)
     }
 }
 
 /// Points with coordinates on the edges. The last move is in parentheses, winning lines are in brackets.
-fn draw_points<G: Game>(look: Look, game: &G, position: &G::Position, last: Option<usize>) -> Vec<String> {
+fn draw_points<G: Game>(
+    look: Look,
+    game: &G,
+    position: &G::Position,
+    last: Option<usize>,
+    notes: Option<&[Note]>,
+) -> Vec<String> {
     let winning = game.winning_lines(position).concat();
     let empty = if look.ascii { "." } else { "·" };
     let point = |cell: usize| {
-        let Some(seat) = game.stone(position, cell) else { return paint(DIM, format!(" {empty} ")) };
+        let Some(seat) = game.stone(position, cell) else {
+            return match notes.map(|notes| &notes[cell]).filter(|note| !note.text.is_empty()) {
+                Some(note) => paint(note.style(), format!(" {} ", note.text)),
+                None => paint(DIM, format!(" {empty} ")),
+            };
+        };
         let name = &game.seat_name(seat)[..1];
         let style = if seat == Seat::First { FIRST } else { SECOND };
         let text = match (winning.contains(&cell), last == Some(cell)) {
@@ -114,13 +136,8 @@ fn draw_cells<G: Game>(
         None => centre(&labels[cell], DIM),
     };
     let note = |cell: usize| {
-        let Note { text, mood } = &notes.expect("asked only with notes")[cell];
-        let style = match mood {
-            Some(true) => GOOD,
-            Some(false) => BAD,
-            None => HEAD,
-        };
-        centre(text, style)
+        let note = &notes.expect("asked only with notes")[cell];
+        centre(&note.text, note.style())
     };
     let between = vec![horizontal.repeat(width); game.columns()].join(crossing);
     let mut drawn = Vec::new();

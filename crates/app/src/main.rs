@@ -3,6 +3,7 @@
 //! This is the only crate that knows names, files, signals and the clock. `registry` is the one place where a word
 //! becomes a type; `commands` has one file for each command.
 
+mod adviser;
 mod agent_file;
 mod baselines;
 mod board;
@@ -23,6 +24,7 @@ mod settings;
 mod stop;
 mod svg;
 mod talk;
+mod threats;
 mod training;
 
 use std::io::{self, IsTerminal};

@@ -20,6 +20,7 @@ use oracle::connect4;
 use oracle::exact::Exact;
 use oracle::exam::Labelled;
 use oracle::gomoku::ThreatPlayer;
+use oracle::mnk::{self, Mnk};
 use oracle::proof::Packed;
 use oracle::table::{Perfect, Table};
 use rules::connect4::Connect4;
@@ -32,12 +33,14 @@ use search::greedy::Greedy;
 use search::mcts::{Mcts, Searched};
 use search::minimax::MinimaxPlayer;
 
+use crate::adviser::Adviser;
 use crate::agent_file::{AgentFile, Origin};
 use crate::curve::Observer;
 use crate::engine::{Engine, EngineRule, Limits};
 use crate::progress::thousands;
 use crate::run::{self, Plan, Run};
 use crate::settings::{self, Change, Field, Settings};
+use crate::threats::Threats;
 use crate::training::{self, Course};
 
 /// The game that is meant when none is named.
@@ -79,6 +82,11 @@ pub(crate) trait Known: Packed {
         None
     }
 
+    /// Hints and marks, for games in which much can be proved of a position though they are not solved.
+    fn adviser(&self) -> Option<Box<dyn Adviser<Self>>> {
+        None
+    }
+
     /// What the protocol of Gomoku engines calls the rule, if it knows the game.
     fn engine_rule(&self) -> Option<EngineRule> {
         None
@@ -103,6 +111,12 @@ pub(crate) trait Known: Packed {
 
 /// The largest board whose positions are all kept in a table.
 const TABLE_CELLS: usize = 12;
+
+/// The largest board of k in a row whose positions are solved by search, in a few seconds at most.
+const SEARCHED_CELLS: usize = 25;
+
+/// The size of the table of such a search: 2 to this power positions, 24 MiB.
+const SEARCHED_BITS: u32 = 20;
 
 /// Memory of a perfect player that searches, in bytes. An arena has one for each thread.
 const PERFECT_MEMORY: usize = 256 << 20;
@@ -165,8 +179,20 @@ impl Known for Grid {
         Ok(formats::sgf::write(&tree).map_or_else(|_| (formats::text::write(&tree), "txt"), |sgf| (sgf, "sgf")))
     }
 
+    fn perfect(&self) -> Option<Box<dyn Exact<Self>>> {
+        if let Some(table) = self.table() {
+            return Some(Box::new(Perfect(table)));
+        }
+        let mnk = (self.cells() <= SEARCHED_CELLS).then(|| Mnk::new(self, SEARCHED_BITS))??;
+        Some(Box::new(mnk::Perfect(mnk)))
+    }
+
     fn threat_player(&self, nodes: u64) -> Option<Box<dyn Player<Self>>> {
         ThreatPlayer::new(self, nodes).map(|player| -> Box<dyn Player<Self>> { Box::new(player) })
+    }
+
+    fn adviser(&self) -> Option<Box<dyn Adviser<Self>>> {
+        Threats::new(self).map(|threats| -> Box<dyn Adviser<Self>> { Box::new(threats) })
     }
 
     fn engine_rule(&self) -> Option<EngineRule> {
@@ -580,7 +606,7 @@ mod tests {
         let table = TicTacToe.table().unwrap();
         for name in ["perfect", "greedy", "minimax:1", "mcts:50", "shipped@50"] {
             let mut player = player(&TicTacToe, name).unwrap();
-            for node in table.nodes().iter().filter(|node| (node.score.wdl, node.score.plies) == (Wdl::Win, 1)) {
+            for node in table.nodes().iter().filter(|node| (node.score.wdl, node.score.plies) == (Wdl::Win, Some(1))) {
                 let wins = |action| table.edges(node).iter().any(|e| e.action == action && e.score == node.score);
                 assert!(may_play(&mut player, &node.position).into_iter().all(wins), "{name}: {:?}", node.position);
             }

@@ -9,7 +9,7 @@ fn main() {
         let game: Grid = format!("mnk:{name}").parse().unwrap();
         let start = std::time::Instant::now();
         let mut mnk = Mnk::new(&game, 22).unwrap();
-        let value = mnk.solve(&game.start(), 200_000_000);
+        let value = mnk.solve(&game.start(), 200_000_000, &std::sync::atomic::AtomicBool::new(false));
         println!("{name} {value:?} {} positions {:.2} s", mnk.nodes(), start.elapsed().as_secs_f64());
     }
 }

@@ -11,7 +11,7 @@ use crate::table::Score;
 /// Best is what wins soonest, else what draws, else what loses latest.
 pub trait Exact<G: Game>: Player<G> {
     /// Every legal move with its exact score, in increasing order of actions; `None` if the position cannot arise in
-    /// play and so nothing is known of it.
+    /// play and so nothing is known of it. Where a score has no plies, a win is as good as any other, and so is a loss.
     fn verdicts(&mut self, position: &G::Position) -> Option<Vec<Verdict>>;
 
     /// What a position that is not over is worth to the side to move.

@@ -4,9 +4,18 @@
 //! that one side can still fill matter, so positions that differ elsewhere are one entry of the table,
 //! and cells on no such line are not tried: one stone more never hurts, so a useful move is never worse than a
 //! useless one. A side without such a line cannot win.
+//!
+//! Where stones fall, a stone more may well hurt: it opens the cell above. There every column is tried, and positions are told
+//! apart by all their stones.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use rules::grid::{Grid, Position, Rule};
 use rules::{Action, Choice, Game, NotExact, Player, Seat, Wdl, game::legal_actions};
+
+use crate::connect4::Stopped;
+use crate::exact::{Exact, Verdict};
+use crate::table::Score;
 
 /// A set of cells.
 type Cells = u64;
@@ -32,11 +41,14 @@ struct Entry {
 }
 
 /// The lines that still matter, seen by the side to move: cells with its stones in the first set, with its opponent's in the
-/// second, cells on no such line in both.
+/// second, cells on no such line in both. Where stones fall, all lines matter.
 type Key = (Cells, Cells);
 
 /// No position has this key: not every cell of a position that is searched can be on no line that matters.
 const NO_ENTRY: Entry = Entry { key: (Cells::MAX, Cells::MAX), low: -1, high: 1 };
+
+/// Positions between two looks at whether to stop.
+const STOP_EVERY: u64 = 1_024;
 
 /// With fewer stones than this, positions that are symmetric to one another share an entry.
 const SYMMETRIC_STONES: u32 = 10;
@@ -55,10 +67,10 @@ impl Stones {
 }
 
 impl Mnk {
-    /// A search with a table of 2^`bits` positions, 24 bytes each. `None` for boards of more than 64 cells, with falling
-    /// stones, or under another rule than that longer lines win too.
+    /// A search with a table of 2^`bits` positions, 24 bytes each. `None` for boards of more than 64 cells, or under
+    /// another rule than that longer lines win too.
     pub fn new(game: &Grid, bits: u32) -> Option<Mnk> {
-        if game.cells() > 64 || game.gravity() || game.rule() != Rule::Freestyle {
+        if game.cells() > 64 || game.rule() != Rule::Freestyle {
             return None;
         }
         let (columns, rows) = (game.columns(), game.rows());
@@ -80,13 +92,13 @@ impl Mnk {
         self.nodes
     }
 
-    /// The value of a position for the side to move; `None` if more than `limit` positions would have to be searched.
-    /// The game is not over.
-    pub fn solve(&mut self, position: &Position, limit: u64) -> Option<Wdl> {
+    /// The value of a position for the side to move; `None` if more than `limit` positions would have to be searched, or
+    /// if `stop` is set meanwhile. The game is not over.
+    pub fn solve(&mut self, position: &Position, limit: u64, stop: &AtomicBool) -> Option<Wdl> {
         self.end = self.nodes.saturating_add(limit);
         let stones = self.stones(position);
-        let can_win = self.search(stones, 0, 1)? > 0;
-        let value = if can_win { 1 } else { self.search(stones, -1, 0)? };
+        let can_win = self.search(stones, 0, 1, stop)? > 0;
+        let value = if can_win { 1 } else { self.search(stones, -1, 0, stop)? };
         Some(match value {
             1 => Wdl::Win,
             0 => Wdl::Draw,
@@ -95,7 +107,7 @@ impl Mnk {
     }
 
     /// The value of every legal move for the side that makes it, within `limit` positions for all together.
-    pub fn moves(&mut self, position: &Position, limit: u64) -> Option<Vec<(Action, Wdl)>> {
+    pub fn moves(&mut self, position: &Position, limit: u64, stop: &AtomicBool) -> Option<Vec<(Action, Wdl)>> {
         let end = self.nodes.saturating_add(limit);
         let actions = legal_actions(&self.game, position).into_iter();
         actions
@@ -104,7 +116,7 @@ impl Mnk {
                 self.game.play(&mut after, action);
                 let value = match self.game.outcome(&after).seen_by(self.game.to_move(position)) {
                     Some(value) => value,
-                    None => self.solve(&after, end - self.nodes)?.flip(),
+                    None => self.solve(&after, end - self.nodes, stop)?.flip(),
                 };
                 Some((action, value))
             })
@@ -121,13 +133,15 @@ impl Mnk {
     }
 
     /// The value for the side to move if it lies between `alpha` and `beta`, otherwise a bound beyond the one it passes: -1, 0
-    /// or 1. `None` at the limit.
-    fn search(&mut self, stones: Stones, mut alpha: i8, mut beta: i8) -> Option<i8> {
-        if self.nodes == self.end {
+    /// or 1. `None` at the limit or when stopped.
+    fn search(&mut self, stones: Stones, mut alpha: i8, mut beta: i8, stop: &AtomicBool) -> Option<i8> {
+        if self.nodes == self.end || self.nodes % STOP_EVERY == 0 && stop.load(Relaxed) {
             return None;
         }
         self.nodes += 1;
         let Stones { own, other } = stones;
+        let board = Cells::MAX >> (64 - self.game.cells());
+        let playable = self.playable(board & !(own | other));
         let last = self.game.length() as u32 - 1;
         let (mut own_lines, mut other_lines, mut wins, mut blocks) = (0, 0, 0, 0);
         for &line in &self.lines {
@@ -139,14 +153,15 @@ impl Mnk {
             }
             other_lines |= if line & own == 0 { line } else { 0 };
         }
-        if wins != 0 {
+        if wins & playable != 0 {
             return Some(1);
         }
+        blocks &= playable;
         if blocks.count_ones() > 1 {
             return Some(-1);
         }
         if blocks != 0 {
-            return self.search(stones.after(blocks.trailing_zeros()), -beta, -alpha).map(|value| -value);
+            return self.search(stones.after(blocks.trailing_zeros()), -beta, -alpha, stop).map(|value| -value);
         }
         beta = if own_lines == 0 { beta.min(0) } else { beta };
         alpha = if other_lines == 0 { alpha.max(0) } else { alpha };
@@ -158,8 +173,10 @@ impl Mnk {
             return Some(0);
         }
 
-        let dead = !lines;
-        let key = self.canonical((own & own_lines | dead, other & other_lines | dead), (own | other).count_ones());
+        let (own_seen, other_seen, moves) =
+            if self.game.gravity() { (board, board, playable) } else { (own_lines, other_lines, lines & playable) };
+        let dead = !(own_seen | other_seen);
+        let key = self.canonical((own & own_seen | dead, other & other_seen | dead), (own | other).count_ones());
         let slot = slot(key, self.table.len());
         let known = self.table[slot];
         let (low, high) = if known.key == key { (known.low, known.high) } else { (-1, 1) };
@@ -172,8 +189,8 @@ impl Mnk {
         let (lower, upper) = (alpha.max(low), beta.min(high));
 
         let mut best = -1;
-        for (_, cell) in self.order(stones, lines & !(own | other)) {
-            let value = -self.search(stones.after(cell), -upper, -lower.max(best))?;
+        for (_, cell) in self.order(stones, moves) {
+            let value = -self.search(stones.after(cell), -upper, -lower.max(best), stop)?;
             best = best.max(value);
             if best >= upper {
                 break;
@@ -188,6 +205,12 @@ impl Mnk {
         };
         self.table[slot] = entry;
         Some(best)
+    }
+
+    /// The empty cells that a stone can be placed on: where stones fall, those without an empty one below.
+    fn playable(&self, empty: Cells) -> Cells {
+        // The lowest row is the last.
+        if self.game.gravity() { empty & !(empty >> self.game.columns()) } else { empty }
     }
 
     /// The cells to try, the most promising first.
@@ -251,16 +274,15 @@ fn lines(columns: usize, rows: usize, length: usize) -> Vec<Cells> {
     lines
 }
 
-/// Plays any of the moves that keep the value of the position.
-pub struct Perfect {
-    mnk: Mnk,
-    limit: u64,
-}
+/// Plays any of the moves that keep the value of the position. It does not know how long a win or a loss will take.
+pub struct Perfect(pub Mnk);
+
+/// Nobody stops a player in the middle of its move.
+static GO_ON: AtomicBool = AtomicBool::new(false);
 
 impl Perfect {
-    /// Searches at most `limit` positions for a move, and fails where they do not suffice.
-    pub fn new(mnk: Mnk, limit: u64) -> Perfect {
-        Perfect { mnk, limit }
+    fn moves(&mut self, position: &Position) -> Vec<(Action, Wdl)> {
+        self.0.moves(position, u64::MAX, &GO_ON).expect("nothing limits or stops it")
     }
 }
 
@@ -270,14 +292,23 @@ impl Player<Grid> for Perfect {
     }
 
     fn distribution(&mut self, _: &Grid, position: &Position, choices: &mut Vec<Choice>) -> Result<(), NotExact> {
-        let Some(moves) = self.mnk.moves(position, self.limit) else {
-            return Err(NotExact(format!("the position was not solved within {} positions", self.limit)));
-        };
+        let moves = self.moves(position);
         let value = moves.iter().map(|&(_, value)| value).max().expect("an ongoing game has moves");
         let best: Vec<Action> = moves.into_iter().filter(|&(_, v)| v == value).map(|(action, _)| action).collect();
         let probability = 1.0 / best.len() as f64;
         choices.extend(best.into_iter().map(|action| Choice { action, probability }));
         Ok(())
+    }
+}
+
+impl Exact<Grid> for Perfect {
+    fn verdicts(&mut self, position: &Position) -> Option<Vec<Verdict>> {
+        let verdict = |(action, wdl)| Verdict { action, score: Score { wdl, plies: None } };
+        Some(self.moves(position).into_iter().map(verdict).collect())
+    }
+
+    fn value(&mut self, position: &Position, stop: &AtomicBool) -> Result<Wdl, Stopped> {
+        self.0.solve(position, u64::MAX, stop).ok_or(Stopped)
     }
 }
 
@@ -290,19 +321,25 @@ mod tests {
         Grid::mnk(columns, rows, length, false).unwrap()
     }
 
+    fn solve(mnk: &mut Mnk, position: &Position) -> Option<Wdl> {
+        mnk.solve(position, u64::MAX, &GO_ON)
+    }
+
     #[test]
     fn agrees_with_the_table_of_all_positions() {
-        for (columns, rows, length) in [(3, 3, 3), (4, 3, 3), (3, 4, 4), (5, 2, 2), (6, 2, 3), (3, 3, 1)] {
-            let game = game(columns, rows, length);
+        let placed = [(3, 3, 3), (4, 3, 3), (3, 4, 4), (5, 2, 2), (6, 2, 3), (3, 3, 1)].map(|sizes| (sizes, false));
+        let fallen = [(3, 3, 3), (4, 3, 3), (3, 4, 3), (4, 4, 3), (5, 3, 4), (4, 4, 4)].map(|sizes| (sizes, true));
+        for ((columns, rows, length), gravity) in placed.into_iter().chain(fallen) {
+            let game = Grid::mnk(columns, rows, length, gravity).unwrap();
             let table = Table::new(&game);
             // A small table, so that entries are overwritten.
             let mut mnk = Mnk::new(&game, 8).unwrap();
             for node in table.nodes().iter().filter(|node| !node.outcome.is_over()) {
                 let text = || format!("{} {}", game.name(), game.write_position(&node.position));
-                assert_eq!(mnk.solve(&node.position, u64::MAX), Some(node.score.wdl), "{}", text());
+                assert_eq!(solve(&mut mnk, &node.position), Some(node.score.wdl), "{}", text());
             }
             let start = &table.nodes()[0];
-            let moves = mnk.moves(&start.position, u64::MAX).unwrap();
+            let moves = mnk.moves(&start.position, u64::MAX, &GO_ON).unwrap();
             let expected = table.edges(start).iter().map(|edge| (edge.action, edge.score.wdl));
             assert_eq!(moves, expected.collect::<Vec<_>>());
         }
@@ -317,30 +354,29 @@ mod tests {
         for (columns, rows, length, value) in cases {
             let game = game(columns, rows, length);
             let mut mnk = Mnk::new(&game, 16).unwrap();
-            assert_eq!(mnk.solve(&game.start(), u64::MAX), Some(value), "{}", game.name());
+            assert_eq!(solve(&mut mnk, &game.start()), Some(value), "{}", game.name());
         }
     }
 
     #[test]
-    fn says_when_the_limit_does_not_suffice() {
+    fn says_when_the_limit_does_not_suffice_and_when_it_was_stopped() {
         let game = game(5, 5, 4);
         let mut mnk = Mnk::new(&game, 10).unwrap();
-        assert_eq!(mnk.solve(&game.start(), 100), None);
+        assert_eq!(mnk.solve(&game.start(), 100, &GO_ON), None);
         assert_eq!(mnk.nodes(), 100);
-        let error = Perfect::new(mnk, 100).distribution(&game, &game.start(), &mut Vec::new()).unwrap_err();
-        assert!(error.0.contains("within 100 positions"), "{error}");
+        assert_eq!(Perfect(mnk).value(&game.start(), &AtomicBool::new(true)), Err(Stopped));
     }
 
     #[test]
     fn games_of_other_kinds_are_refused() {
-        let games = ["mnk:9,8,5", "mnk:5,5,4:gravity", "gomoku:7:standard", "gomoku:7:renju"];
+        let games = ["mnk:9,8,5", "gomoku:7:standard", "gomoku:7:renju"];
         assert!(games.iter().all(|name| Mnk::new(&name.parse().unwrap(), 1).is_none()));
     }
 
     #[test]
     fn perfect_keeps_the_value_and_varies_among_equal_moves() {
         let game = game(3, 3, 3);
-        let mut perfect = Perfect::new(Mnk::new(&game, 10).unwrap(), u64::MAX);
+        let mut perfect = Perfect(Mnk::new(&game, 10).unwrap());
         let mut choices = Vec::new();
         perfect.distribution(&game, &game.start(), &mut choices).unwrap();
         assert_eq!(choices.len(), 9);

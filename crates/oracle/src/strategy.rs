@@ -40,6 +40,12 @@ impl Strategy {
         1 + after.map(Strategy::size).sum::<usize>()
     }
 
+    /// Whether every move but the last threatens to win with the next one.
+    pub fn is_by_fours(&self) -> bool {
+        let ends = |next: &Strategy| next.replies.is_empty() && next.otherwise.is_none();
+        self.otherwise.as_deref().is_none_or(ends) && self.replies.iter().all(|(_, next)| next.is_by_fours())
+    }
+
     /// The line of the longest resistance among the replies that need an answer of their own. It ends with a five or
     /// with a move that no reply meets.
     pub fn line(&self) -> Vec<Action> {

@@ -53,18 +53,19 @@ pub struct Edge {
 pub struct Score {
     /// Win, draw or loss.
     pub wdl: Wdl,
-    /// Moves to the end, when the winner hurries and the loser resists; for a draw, any fixed number will do.
-    pub plies: usize,
+    /// Moves to the end, when the winner hurries and the loser resists; for a draw, any fixed number will do. `None` if
+    /// only the result is known.
+    pub plies: Option<usize>,
 }
 
 impl Score {
     /// The value of this score's position seen from the move that led to it.
     fn before_move(self) -> Score {
-        Score { wdl: self.wdl.flip(), plies: self.plies + 1 }
+        Score { wdl: self.wdl.flip(), plies: self.plies.map(|plies| plies + 1) }
     }
 
     fn rank(self) -> (Wdl, isize) {
-        let plies = self.plies as isize;
+        let plies = self.plies.map_or(0, |plies| plies as isize);
         (self.wdl, if self.wdl == Wdl::Loss { plies } else { -plies })
     }
 }
@@ -125,7 +126,7 @@ impl<G: Game> Table<G> {
         }
         let node = &mut self.nodes[i];
         node.score = match node.outcome.seen_by(self.game.to_move(&node.position)) {
-            Some(wdl) => Score { wdl, plies: 0 },
+            Some(wdl) => Score { wdl, plies: Some(0) },
             None => self.edges[start..end].iter().map(|e| e.score).max().expect("an ongoing game has moves"),
         };
     }
@@ -152,7 +153,7 @@ impl<G: Game> Table<G> {
 }
 
 /// Stands in a node until it is valued.
-const UNKNOWN: Score = Score { wdl: Wdl::Draw, plies: 0 };
+const UNKNOWN: Score = Score { wdl: Wdl::Draw, plies: None };
 
 /// Plays any of the moves that are best by the table: it wins as soon and loses as late as can be.
 #[derive(Clone, Debug)]
@@ -213,17 +214,17 @@ mod tests {
         let table = Table::new(&Tiny::new("((x o) (= x) (o (o o)))"));
         let root = &table.nodes()[0];
         let scores: Vec<_> = table.edges(root).iter().map(|edge| (edge.score.wdl, edge.score.plies)).collect();
-        assert_eq!(scores, [(Wdl::Loss, 2), (Wdl::Draw, 2), (Wdl::Loss, 2)]);
+        assert_eq!(scores, [(Wdl::Loss, Some(2)), (Wdl::Draw, Some(2)), (Wdl::Loss, Some(2))]);
         assert_eq!(root.score.wdl, Wdl::Draw);
     }
 
     #[test]
     fn a_sooner_win_and_a_later_loss_are_better() {
-        let score = |wdl, plies| Score { wdl, plies };
+        let score = |wdl, plies| Score { wdl, plies: Some(plies) };
         let mut scores =
             [score(Wdl::Win, 3), score(Wdl::Loss, 4), score(Wdl::Win, 1), score(Wdl::Loss, 2), score(Wdl::Draw, 5)];
         scores.sort();
-        let order = scores.map(|s| (s.wdl, s.plies));
+        let order = scores.map(|s| (s.wdl, s.plies.unwrap()));
         assert_eq!(order, [(Wdl::Loss, 2), (Wdl::Loss, 4), (Wdl::Draw, 5), (Wdl::Win, 3), (Wdl::Win, 1)]);
     }
 

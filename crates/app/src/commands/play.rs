@@ -11,6 +11,7 @@ use rules::{Action, Game, Rng, Seat, Wdl};
 
 use super::audit::game_of;
 use super::train::draw_seed;
+use crate::adviser::{Adviser, Marks};
 use crate::board::{self, Note};
 use crate::exit::Ended;
 use crate::files;
@@ -95,9 +96,9 @@ impl WithGame for Play<'_> {
         let saved = load.as_ref().map(|path| Saved::read(&game, path)).transpose()?;
         talk::data(introduce(&game, &mut opponent))?;
         let rng = Rng::new(seed.map_or_else(draw_seed, Ok)?, 0);
-        let exact = game.perfect();
+        let (exact, adviser) = (game.perfect(), game.adviser());
         let mut sitting =
-            Sitting { look: self.look, game, opponent, exact, pupil, rng, seat: Seat::First, moves: Vec::new() };
+            Sitting { look: self.look, game, opponent, exact, adviser, pupil, rng, seat: Seat::First, moves: Vec::new() };
         let mut loaded = saved;
         loop {
             (sitting.seat, sitting.moves) = match (loaded.take(), seat) {
@@ -145,6 +146,7 @@ enum Wish {
     Reasons,
     Verdicts,
     Hint,
+    Marks,
     TakeBack,
     StartOver,
     Save(String),
@@ -160,6 +162,7 @@ impl Wish {
             "w" | "why" => Wish::Reasons,
             "v" | "verdicts" => Wish::Verdicts,
             "h" | "hint" => Wish::Hint,
+            "m" | "marks" => Wish::Marks,
             "u" | "undo" => Wish::TakeBack,
             "n" | "new" => Wish::StartOver,
             "s" | "save" => Wish::Save(rest.trim().to_owned()),
@@ -175,7 +178,8 @@ const MOST_SHOWN: usize = 10;
 const HELP: &str = "  p       what the network thinks of your move: its number for every cell, also for taken ones
   w       why it made its last move: the same for the position before
   v       what is true: what every move leads to when both play best
-  h       a hint
+  h       a hint and its reason
+  m       marks in Gomoku: points that win, that make a four, that must be taken, that are forbidden
   u       take back your last move
   n       start over
   s FILE  save the game; 'tengen play --load FILE' goes on with it
@@ -187,6 +191,7 @@ struct Sitting<G: Known> {
     game: G,
     opponent: Opponent<G>,
     exact: Option<Box<dyn Exact<G>>>,
+    adviser: Option<Box<dyn Adviser<G>>>,
     pupil: Option<Pupil>,
     rng: Rng,
     seat: Seat,
@@ -259,6 +264,7 @@ impl<G: Known> Sitting<G> {
             },
             Wish::Verdicts => self.verdicts(position)?,
             Wish::Hint => talk::data(self.hint(position))?,
+            Wish::Marks => self.marks(position)?,
             Wish::TakeBack => self.take_back()?,
             Wish::Save(name) => self.save(&name)?,
             Wish::StartOver => return Ok(Some(Next::Again)),
@@ -395,15 +401,31 @@ impl<G: Known> Sitting<G> {
         self.print(&board::draw(self.look, &self.game, position, None, Some(&notes)))
     }
 
+    /// Points that matter, on the board and in words.
+    fn marks(&mut self, position: &G::Position) -> Result<()> {
+        let Some(Marks { notes, legend }) = self.adviser.as_mut().map(|adviser| adviser.marks(position)) else {
+            return Ok(talk::data(format!("there are no marks for {}", self.game.title()))?);
+        };
+        if legend.is_empty() {
+            return Ok(talk::data("nothing to mark: no fours, no threats, nothing forbidden")?);
+        }
+        self.print(&board::draw(self.look, &self.game, position, None, Some(&notes)))?;
+        self.print(&legend)
+    }
+
     /// A best move and why.
     fn hint(&mut self, position: &G::Position) -> String {
         let Some(verdicts) = self.exact.as_mut().and_then(|exact| exact.verdicts(position)) else {
-            return format!("nothing exact is known about {} here", self.game.title());
+            return match &mut self.adviser {
+                Some(adviser) => adviser.hint(position),
+                None => format!("nothing exact is known about {} here", self.game.title()),
+            };
         };
         let best = verdicts.iter().max_by_key(|verdict| verdict.score).expect("an ongoing game has moves");
         let why = match best.score.wdl {
             Wdl::Win => format!("it {}", in_words(best.score)),
             Wdl::Draw => "it keeps the draw".to_owned(),
+            Wdl::Loss if best.score.plies.is_none() => "everything loses against best play".to_owned(),
             Wdl::Loss => "everything loses against best play, this takes longest".to_owned(),
         };
         format!("play {}: {why}", self.game.write_action(best.action))
@@ -437,17 +459,18 @@ impl<G: Known> Sitting<G> {
     }
 }
 
-/// What a move does, and in how many moves of the winner, this one included.
+/// What a move does and, if that is known, in how many moves of the winner, this one included.
 fn in_words(Score { wdl, plies }: Score) -> String {
-    let moves = match plies.div_ceil(2) {
-        1 => "1 move".to_owned(),
-        moves => format!("{moves} moves"),
+    let moves = match plies.map(|plies| plies.div_ceil(2)) {
+        None => String::new(),
+        Some(1) => " in 1 move".to_owned(),
+        Some(moves) => format!(" in {moves} moves"),
     };
     match wdl {
-        Wdl::Win if plies == 1 => "wins at once".to_owned(),
-        Wdl::Win => format!("wins in {moves}"),
+        Wdl::Win if plies == Some(1) => "wins at once".to_owned(),
+        Wdl::Win => format!("wins{moves}"),
         Wdl::Draw => "draws".to_owned(),
-        Wdl::Loss => format!("loses in {moves}"),
+        Wdl::Loss => format!("loses{moves}"),
     }
 }
 

@@ -77,7 +77,7 @@ pub(super) fn score_of_move(position: &Position, score: Score) -> table::Score {
         Wdl::Loss => 2 * moves,
         Wdl::Draw => Connect4.cells() - Connect4.ply(position),
     };
-    table::Score { wdl, plies }
+    table::Score { wdl, plies: Some(plies) }
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
             let outcome = Connect4.outcome(&position);
             assert_eq!(outcome.seen_by(mover), Some(expected.wdl));
             if outcome != Outcome::Draw {
-                assert_eq!(Connect4.ply(&position) - begin, expected.plies);
+                assert_eq!(Connect4.ply(&position) - begin, expected.plies.unwrap());
             }
         }
     }

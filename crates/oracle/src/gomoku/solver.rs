@@ -96,6 +96,16 @@ impl Solver {
         Verdict::Threatened { remaining, losing }
     }
 
+    /// Where the side to move makes a five, and where it makes a four, in increasing order; never where that is forbidden.
+    pub fn fives_and_fours(&self, position: &Position) -> [Vec<Action>; 2] {
+        let mover = self.game.to_move(position);
+        let board = Board::of(&self.game, position);
+        [board.fives(mover), board.fours(mover)].map(|points| {
+            let allowed = points.iter().filter(|&point| !board.is_forbidden(point, mover));
+            allowed.map(|point| board.cell(point) as Action).collect()
+        })
+    }
+
     /// Whether `seat` would win if it were to move.
     fn win(&mut self, board: &mut Board, seat: Seat) -> Win {
         let (found, strategy) = self.vct.search_fours(board, seat, self.limits.fours);

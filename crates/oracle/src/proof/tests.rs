@@ -70,7 +70,7 @@ impl Player<Grid> for Oracle {
 impl Exact<Grid> for Oracle {
     fn verdicts(&mut self, position: &Position) -> Option<Vec<Verdict>> {
         let verdict = |action| {
-            let score = Score { wdl: self.1.left_by(&self.0, position, action), plies: 0 };
+            let score = Score { wdl: self.1.left_by(&self.0, position, action), plies: None };
             Verdict { action, score }
         };
         Some(legal_actions(&self.0, position).into_iter().map(verdict).collect())

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -13,13 +13,10 @@ use oracle::connect4::{Book, Published, Score, Solver, read_moves};
 use rules::connect4::{COLUMNS, Connect4, Position};
 use rules::{Action, Game, Wdl};
 
-use super::Args;
+use super::{Answer, Args, GO_ON, Words};
 use crate::exit::Ended;
 use crate::talk::{self, BAD, DIM, GOOD, HEAD, Look, paint};
 use crate::{board, files, progress};
-
-/// Never set: whoever presses Ctrl-C ends the program, and nothing is lost.
-static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// Time between two words about how far the book is.
 const TELL_EVERY: Duration = Duration::from_secs(10);
@@ -36,15 +33,11 @@ pub(super) fn run(args: &Args, look: Look) -> Result<()> {
         return make_book(solver, path);
     }
     let mut oracle = Oracle { solver: solver.with_book(Book::built_in()), weak: args.weak };
-    match &args.position {
-        Some(moves) => {
-            let position = read_moves(moves).with_context(|| rules::notation::quote(moves))?;
-            let answer = oracle.answer(moves, position)?;
-            talk::data(if args.json { answer.json().to_string() } else { answer.page(look) })?;
-        }
-        None => oracle.answer_lines(args.json)?,
-    }
-    Ok(())
+    let words = Words { key: "moves", example: "4455" };
+    args.answer(&words, |moves| Ok(read_moves(moves)?), |moves, position| {
+        let found = oracle.answer(moves, position)?;
+        Ok(Answer { page: found.page(look), line: found.line(), json: found.json() })
+    })
 }
 
 /// Answers questions about positions.
@@ -54,7 +47,7 @@ struct Oracle {
 }
 
 /// What is known of a position.
-struct Answer {
+struct Found {
     moves: String,
     position: Position,
     worth: Worth,
@@ -103,7 +96,7 @@ fn word(wdl: Wdl) -> &'static str {
 }
 
 impl Oracle {
-    fn answer(&mut self, moves: &str, position: Position) -> Result<Answer> {
+    fn answer(&mut self, moves: &str, position: Position) -> Result<Found> {
         let Oracle { solver, weak } = self;
         let (worth, columns, line) = if *weak {
             let mut columns = [None; COLUMNS];
@@ -118,49 +111,11 @@ impl Oracle {
             let columns = solver.scores(&position, &GO_ON)?.map(|score| score.map(Worth::Score));
             (Worth::Score(solver.score(&position, &GO_ON)?), columns, solver.line(&position, &GO_ON)?)
         };
-        Ok(Answer { moves: moves.to_owned(), position, worth, columns, line })
-    }
-
-    /// One line of output for each line of input.
-    fn answer_lines(&mut self, json: bool) -> Result<()> {
-        let mut input = io::stdin().lock();
-        if input.is_terminal() {
-            talk::say("Positions as moves, for example 4455, one a line; Ctrl-D ends:");
-        }
-        let (mut lines, mut refused) = (0_u64, 0_u64);
-        let mut bytes = Vec::new();
-        while input.read_until(b'\n', &mut bytes).context("standard input cannot be read")? > 0 {
-            let line = String::from_utf8_lossy(&bytes);
-            let moves = line.trim_end_matches(['\r', '\n']);
-            lines += 1;
-            let said = match read_moves(&line) {
-                Ok(position) => {
-                    let answer = self.answer(moves, position)?;
-                    if json { answer.json().to_string() } else { answer.line() }
-                }
-                Err(why) => {
-                    refused += 1;
-                    // What was written may be anything: only what is printable is repeated.
-                    let moves: String = moves.chars().filter(|c| !c.is_control()).collect();
-                    let why = why.to_string();
-                    if json {
-                        serde_json::json!({ "moves": moves, "refused": why }).to_string()
-                    } else {
-                        format!("{moves}\trefused: {why}")
-                    }
-                }
-            };
-            talk::data(said)?;
-            bytes.clear();
-        }
-        if refused > 0 {
-            bail!("{refused} of {lines} lines are not positions");
-        }
-        Ok(())
+        Ok(Found { moves: moves.to_owned(), position, worth, columns, line })
     }
 }
 
-impl Answer {
+impl Found {
     /// Who is to move, and what that side can expect.
     fn words(&self) -> String {
         let mover = Connect4.seat_name(Connect4.to_move(&self.position));
