@@ -97,8 +97,17 @@ impl WithGame for Play<'_> {
         talk::data(introduce(&game, &mut opponent))?;
         let rng = Rng::new(seed.map_or_else(draw_seed, Ok)?, 0);
         let (exact, adviser) = (game.perfect(), game.adviser());
-        let mut sitting =
-            Sitting { look: self.look, game, opponent, exact, adviser, pupil, rng, seat: Seat::First, moves: Vec::new() };
+        let mut sitting = Sitting {
+            look: self.look,
+            game,
+            opponent,
+            exact,
+            adviser,
+            pupil,
+            rng,
+            seat: Seat::First,
+            moves: Vec::new(),
+        };
         let mut loaded = saved;
         loop {
             (sitting.seat, sitting.moves) = match (loaded.take(), seat) {

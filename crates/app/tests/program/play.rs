@@ -136,6 +136,42 @@ fn where_a_solver_knows_the_truth_every_column_has_its_verdict() {
     assert!(out.contains("play 6: it wins at once"), "{out}");
 }
 
+/// Shows hints and marks in a game of Gomoku after these moves.
+fn advice(bench: &Bench, game: &str, moves: &str) -> String {
+    let saved =
+        format!(r#"{{"format":1,"game":"{game}","first":"human","second":"random","moves":"{moves}","result":null}}"#);
+    let name = format!("{}.json", moves.replace(' ', ""));
+    bench.write(&name, &saved);
+    let said = bench.run_with(&format!("play {game} --against random --load {name} --ascii"), "m\nh\nq\n");
+    assert_eq!((said.code, said.out.is_ascii()), (Some(0), true), "{said:?}");
+    said.out
+}
+
+#[test]
+fn gomoku_has_hints_with_reasons_and_marks_for_points_that_matter() {
+    let bench = Bench::new();
+    let three = advice(&bench, "gomoku", "h8 a1 g8 a3 f8 o15");
+    assert!(three.contains("   8  .  .  .  4  +  X  X  X  4  4  ."), "{three}");
+    assert!(
+        three.contains("4  makes a four: d8 e8 i8 j8\n  +  begins a win by fours in at most 2 moves: e8\n"),
+        "{three}"
+    );
+    assert!(three.contains("play e8: it wins by fours in at most 2 moves: e8 "), "{three}");
+    let four = advice(&bench, "gomoku", "a1 h8 a3 g8 a5 f8 d8 e8");
+    assert!(four.contains("   8  .  .  .  X  O  O  O  O  !"), "{four}");
+    assert!(four.contains("!  may hold, all others lose (O threatens to win at once with i8): i8\n"), "{four}");
+    assert!(four.contains("play i8: the only defence; O threatens to win at once with i8\n"), "{four}");
+    let cross = advice(&bench, "gomoku:15:renju", "f8 a1 g8 c2 h6 o13 h7 m1");
+    assert!(cross.contains("#  Black may not make a double three: h8\n") && cross.contains(" X  X  # "), "{cross}");
+    assert!(cross.contains(": nothing is proved here\n") && !cross.contains("h8: nothing"), "{cross}");
+    let lost = advice(&bench, "gomoku", "a1 h8 a3 g8 a5 f8 o1 e8");
+    assert!(lost.contains("X loses: O wins against every move; the longest resistance is "), "{lost}");
+    let quiet = bench.run_with("play gomoku --against random --seat first", "m\nq\n");
+    assert!(quiet.out.contains("nothing to mark: no fours, no threats, nothing forbidden"), "{quiet:?}");
+    let none = bench.run_with("play tictactoe --against random --seat first", "m\nq\n");
+    assert!(none.out.contains("there are no marks for tic-tac-toe"), "{none:?}");
+}
+
 #[test]
 fn taking_back_gives_the_turn_back_and_leaves_a_clean_record() {
     let bench = Bench::new();

@@ -109,3 +109,121 @@ fn the_bench_counts_times_and_compares() {
     assert!(said.err.contains("1 scores are not those that were published"), "{said:?}");
     assert_eq!(bench.ok("solve connect4 --json --bench L3_R1").lines().count(), 1_000);
 }
+
+/// Row B7 of the public reports: an engine left a four open, as it had something better to think of.
+const FOUR: &str = "h8h7i7g9h6g5g7i6g8f8f6e5f5j10i10i11k9h10j12l10";
+
+/// The rows of an empty board of 15x15, but for one.
+fn board_with(row: usize, stones: &str) -> String {
+    let rows: Vec<&str> = (0..15).map(|at| if at == row { stones } else { "..............." }).collect();
+    rows.join("/")
+}
+
+#[test]
+fn gomoku_is_answered_with_a_win_a_defence_or_unknown() {
+    let bench = Bench::new();
+    let page = bench.ok(&format!("solve gomoku {FOUR}"));
+    assert!(page.contains("\nX has one defence, e7: O threatens to win at once with e7\n"), "{page}");
+    assert!(page.contains(" 7  ·  ·  ·  ·  !  ·  X ") && page.contains("proved against every reply"), "{page}");
+    // Rows A8 and B1: three, a gap and two, joined by the stone between them, are six in a row.
+    let six = "h1 a1 f8 a3 g8 a5 h8 a7 j8 a9 k8 a11";
+    let lines = [
+        format!("{six} i8"),
+        six.to_owned(),
+        "h8 i9".to_owned(),
+        // Rows B10 and B11: any side may be to move in a position that was set up, and five stones are five whoever else
+        // has how many.
+        format!("{} o", board_with(7, "....oooo.......")),
+        format!("{} o", board_with(14, "xxxxx..........")),
+        format!("{} x", board_with(7, "....oooo.......")),
+        format!("{} x", board_with(7, ".....ooo.......")),
+        "h8 h8".to_owned(),
+        "h8 p9".to_owned(),
+        "x/o".to_owned(),
+        "# h8".to_owned(),
+    ];
+    let said = bench.run_with("solve gomoku", lines.join("\n"));
+    let answers: Vec<&str> = said.out.lines().map(|line| line.split_once('\t').unwrap().1).collect();
+    assert_eq!(answers[0], "over\tthe game is over: X wins\t");
+    assert_eq!(answers[1], "win\tX wins at once\ti8");
+    assert_eq!(answers[2], "unknown\tunknown: neither side has a win by fours and open threes alone\t");
+    assert_eq!(answers[3], "win\tO wins at once\td8");
+    assert_eq!(answers[4], "over\tthe game is over: X wins\t");
+    assert_eq!(answers[5], "loss\tX loses: O wins against every move\td8 i8");
+    let threat = "threatened\tO threatens to win by fours in at most 2 moves with ";
+    assert!(answers[6].starts_with(threat) && answers[6].ends_with("may stop it\te8 i8"), "{}", answers[6]);
+    assert_eq!(answers[7], "refused: column 4: h8: there is a stone already");
+    assert!(answers[8].starts_with("refused: column 4: 'p9' "), "{}", answers[8]);
+    assert!(answers[9].starts_with("refused: the position has 2 rows"), "{}", answers[9]);
+    assert!(answers[10].starts_with("refused: write moves"), "{}", answers[10]);
+    assert_eq!((answers.len(), said.code), (11, Some(2)));
+    // Where only five count, six are nothing.
+    let standard = bench.run_with("solve gomoku:15:standard", format!("{six} i8\n"));
+    assert!(standard.out.contains("\tunknown\t") && standard.code == Some(0), "{standard:?}");
+}
+
+#[test]
+fn a_proof_has_an_answer_to_every_reply_and_depends_on_the_rule() {
+    let bench = Bench::new();
+    // A four with a three: two stones in a row and two in a column meet.
+    let cross = "e8 d8 f8 a1 g8 o1 h6 c13 h7 m12";
+    let ask = |rule: &str| -> serde_json::Value {
+        let said = bench.run_with(&format!("solve gomoku:15:{rule} --json --nodes 50000"), format!("{cross}\n"));
+        serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"))
+    };
+    for rule in ["freestyle", "standard", "renju"] {
+        let answer = ask(rule);
+        assert_eq!((answer["result"].as_str(), answer["line"][0].as_str()), (Some("win"), Some("h8")), "{answer}");
+        let proof = &answer["proof"];
+        assert_eq!((proof["move"].as_str(), proof["otherwise"]["move"].as_str()), (Some("h8"), Some("i8")), "{proof}");
+        assert_eq!(proof["replies"].as_object().unwrap().keys().collect::<Vec<_>>(), ["i8"]);
+    }
+    // Row B6: two threes at once win nothing against four stones with both ends open.
+    assert!(bench.ok("solve gomoku f8c2g8c3h6c4h7c5").contains("X loses: O wins against every move"));
+    assert!(bench.ok("solve gomoku:15:renju f8a1g8c2h6o13h7m1").contains("unknown"));
+}
+
+#[test]
+fn small_boards_are_solved_exactly() {
+    let bench = Bench::new();
+    let said = bench.run_with("solve mnk:4,4,4", "\nb2 b3 c2\nbad\n");
+    let answers: Vec<&str> = said.out.lines().collect();
+    assert!(answers[0].starts_with("\tdraw\tX draws\ta4 b4 c4 d4 "), "{}", answers[0]);
+    assert!(answers[1].starts_with("b2 b3 c2\tdraw\tO draws\t"), "{}", answers[1]);
+    assert!(answers[2].starts_with("bad\trefused: column 1: "), "{}", answers[2]);
+    assert_eq!((answers.len(), said.code), (3, Some(2)));
+    let set_up = bench.run_with("solve mnk:4,4,4", "xxx./ooo./..../.... o\nxxx./ooo./..../.... x\n");
+    assert!(set_up.out.contains(" o\twin\tO wins\td3\n") && set_up.out.contains(" x\twin\tX wins\td4\n"), "{set_up:?}");
+    let page = bench.ok("solve mnk:4,4,4 b2b3c2 --ascii");
+    assert!(page.contains("\nO draws\n") && page.contains("positions searched"), "{page}");
+    let weak: serde_json::Value =
+        serde_json::from_str(&bench.run_with("solve mnk:6,5,4 --weak --json", "\n").out).unwrap();
+    assert_eq!((weak["result"].as_str(), weak["moves"].as_object().unwrap().len()), (Some("win"), 0));
+    assert!(bench.ok("solve mnk:7,7,5 d4 --nodes 500").contains("unknown: 500 positions did not suffice"));
+    assert!(bench.ok("solve mnk:4,4,4:gravity 1122").contains("X draws"));
+    for (refused, why) in [
+        ("mnk:9,8,5 a1", "boards of at most 64 cells"),
+        ("mnk:3,3", "write mnk:columns,rows,length"),
+        ("mnk:4,4,4 a1 --threads 2", "--threads has no meaning for mnk:4,4,4"),
+        ("gomoku h8 --weak", "--weak has no meaning for gomoku"),
+        ("gomoku:23 h8", "5 to 22"),
+        ("gomoku h8 --nodes 0", "--nodes"),
+        ("connect4 44 --nodes 5", "--nodes has no meaning for connect4"),
+    ] {
+        assert!(bench.refused(&format!("solve {refused}")).contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn a_solver_of_small_boards_judges_players_and_proofs() {
+    let bench = Bench::new();
+    let report: serde_json::Value =
+        serde_json::from_str(&bench.ok("audit perfect --game mnk:4,4,3:gravity --proof --json")).unwrap();
+    let proofs = report["proofs"].as_array().unwrap();
+    // The first player wins; the second can be sure of nothing, and the solver errs nowhere.
+    assert_eq!([&proofs[0]["theory"], &proofs[1]["theory"]], [1, -1]);
+    for proof in proofs {
+        assert!(proof["mistakes"].as_object().unwrap().values().all(|count| count == 0), "{proof}");
+    }
+    assert_eq!(proofs[0]["lines"]["wins"].as_u64(), Some(139_336));
+}

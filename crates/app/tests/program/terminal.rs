@@ -49,6 +49,24 @@ fn ctrl_d_and_ctrl_c_leave_a_game_at_once() {
 }
 
 #[test]
+fn marks_and_hints_of_gomoku_are_shown_in_a_terminal() {
+    let bench = Bench::new();
+    let saved =
+        r#"{"format":1,"game":"gomoku:9","first":"human","second":"random","moves":"e5 a1 d5 a3 c5 i9","result":null}"#;
+    bench.write("saved.json", saved);
+    let mut session = session(&bench, "play gomoku:9 --against random --load saved.json");
+    session.exp_string("(? for help): ").unwrap();
+    session.send_line("m").unwrap();
+    session.exp_string("begins a win by fours in at most 2 moves: ").unwrap();
+    session.exp_string("(? for help): ").unwrap();
+    session.send_line("h").unwrap();
+    session.exp_string("it wins by fours in at most 2 moves: ").unwrap();
+    session.send_line("q").unwrap();
+    session.exp_eof().unwrap();
+    assert_eq!(exit_code(&session), 0);
+}
+
+#[test]
 fn ctrl_c_once_saves_and_twice_leaves_at_once() {
     let bench = Bench::new();
     let mut once = session(&bench, "train tictactoe --preset article --games 4000000000 --out once");

@@ -231,6 +231,31 @@ mod tests {
         }
     }
 
+    /// Row C23 of the public reports: a trained agent left its own win in one alone.
+    #[test]
+    fn takes_a_win_in_one_and_stops_one_wherever_it_stands() {
+        for (size, rule) in [(6, Rule::Freestyle), (9, Rule::Standard), (15, Rule::Renju), (22, Rule::Freestyle)] {
+            let game = Grid::gomoku(size, rule).unwrap();
+            let (mut wins, mut stops) = (0, 0);
+            for number in 0..200 {
+                let Some(position) = crate::gomoku::tests::scattered(&game, &mut Rng::new(29, number)) else {
+                    continue;
+                };
+                let (board, seat) = (Board::of(&game, &position), game.to_move(&position));
+                let chosen = |nodes| board.point(usize::from(choice(&game, &position, nodes)));
+                let threats = board.fives(seat.other());
+                if !board.fives(seat).is_empty() {
+                    assert!([1, 50].iter().all(|&nodes| board.fives(seat).contains(chosen(nodes))));
+                    wins += 1;
+                } else if threats.iter().any(|point| !board.is_forbidden(point, seat)) {
+                    assert!([1, 50].iter().all(|&nodes| threats.contains(chosen(nodes))));
+                    stops += 1;
+                }
+            }
+            assert!(wins > 5 && stops > 3, "{size} {rule:?}: {wins} {stops}");
+        }
+    }
+
     #[test]
     fn plays_legal_moves_to_the_end_on_any_board_and_beats_chance() {
         for (size, rule) in [(5, Rule::Freestyle), (6, Rule::Standard), (9, Rule::Renju), (22, Rule::Renju)] {

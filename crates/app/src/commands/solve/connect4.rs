@@ -34,10 +34,14 @@ pub(super) fn run(args: &Args, look: Look) -> Result<()> {
     }
     let mut oracle = Oracle { solver: solver.with_book(Book::built_in()), weak: args.weak };
     let words = Words { key: "moves", example: "4455" };
-    args.answer(&words, |moves| Ok(read_moves(moves)?), |moves, position| {
-        let found = oracle.answer(moves, position)?;
-        Ok(Answer { page: found.page(look), line: found.line(), json: found.json() })
-    })
+    args.answer(
+        &words,
+        |moves| Ok(read_moves(moves)?),
+        |moves, position| {
+            let found = oracle.answer(moves, position)?;
+            Ok(Answer { page: found.page(look), line: found.line(), json: found.json() })
+        },
+    )
 }
 
 /// Answers questions about positions.

@@ -25,11 +25,15 @@ pub(super) fn run(game: &Grid, args: &Args, look: Look) -> Result<()> {
     let solver = Solver::new(game, Limits { fours: nodes, threats: nodes });
     let mut solver = solver.ok_or_else(|| anyhow!("threats are searched for in five in a row only"))?;
     let words = Words { key: "position", example: "'h8 i9 j8', or a board by rows and the side to move" };
-    args.answer(&words, |text| read_position(game, text), |text, position| {
-        let found = Found::new(game, &mut solver, position)?;
-        let json = found.json(text, nodes);
-        Ok(Answer { page: found.page(look, nodes), line: format!("{text}\t{}", found.line()), json })
-    })
+    args.answer(
+        &words,
+        |text| read_position(game, text),
+        |text, position| {
+            let found = Found::new(game, &mut solver, position)?;
+            let json = found.json(text, nodes);
+            Ok(Answer { page: found.page(look, nodes), line: format!("{text}\t{}", found.line()), json })
+        },
+    )
 }
 
 /// What was found of a position.
@@ -144,7 +148,10 @@ impl<'a> Found<'a> {
         };
         lines.push(format!("\n{}", paint(style, self.sentence())));
         if !self.play().is_empty() {
-            lines.push(format!("the line of the longest resistance, numbered above: {}", write(self.game, &self.play())));
+            lines.push(format!(
+                "the line of the longest resistance, numbered above: {}",
+                write(self.game, &self.play())
+            ));
         }
         if self.defences().len() > 1 {
             lines.push(format!("the moves that may stop it: {}", write(self.game, self.defences())));
@@ -155,7 +162,8 @@ impl<'a> Found<'a> {
         if self.verdict.is_some() {
             let (searched, limit) = (thousands(self.nodes), thousands(nodes));
             let seconds = self.time.as_secs_f64();
-            lines.push(paint(DIM, format!("{searched} positions in {seconds:.2} s; at most {limit} for each question")));
+            lines
+                .push(paint(DIM, format!("{searched} positions in {seconds:.2} s; at most {limit} for each question")));
         }
         lines.join("\n")
     }

@@ -25,10 +25,14 @@ pub(super) fn run(game: &Grid, args: &Args, look: Look) -> Result<()> {
     let too_large = || anyhow!("{} is too large: boards of at most 64 cells can be asked", game.title());
     let mut mnk = Mnk::new(game, bits).ok_or_else(too_large)?;
     let words = Words { key: "position", example: "'a1 b2' or 'x../.o./... x'" };
-    args.answer(&words, |text| read_position(game, text), |text, position| {
-        let found = Found::new(game, &mut mnk, position, args);
-        Ok(Answer { page: found.page(look), line: format!("{text}\t{}", found.line()), json: found.json(text) })
-    })
+    args.answer(
+        &words,
+        |text| read_position(game, text),
+        |text, position| {
+            let found = Found::new(game, &mut mnk, position, args);
+            Ok(Answer { page: found.page(look), line: format!("{text}\t{}", found.line()), json: found.json(text) })
+        },
+    )
 }
 
 /// What was found of a position.

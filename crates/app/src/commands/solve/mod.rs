@@ -75,7 +75,8 @@ const DEFAULT_MEMORY: usize = 256;
 /// The command.
 pub(crate) fn run(args: &Args, look: Look) -> Result<()> {
     let Args { game, weak, nodes, memory, threads, bench, make_book, .. } = args;
-    let for_connect4 = [("--threads", threads.is_some()), ("--bench", bench.is_some()), ("--make-book", make_book.is_some())];
+    let for_connect4 =
+        [("--threads", threads.is_some()), ("--bench", bench.is_some()), ("--make-book", make_book.is_some())];
     let refuse = |options: &[(&str, bool)]| match options.iter().find(|(_, given)| *given) {
         Some((option, _)) => Err(anyhow!("{option} has no meaning for {game}")),
         None => Ok(()),
