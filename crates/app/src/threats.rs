@@ -50,7 +50,10 @@ impl Words<'_> {
         match self.verdict {
             Verdict::Win(strategy) => strategy.line(),
             Verdict::Threatened { remaining, losing } if remaining.is_empty() => {
-                let longest = losing.iter().rev().max_by_key(|(_, strategy)| strategy.plies());
+                // Of moves that resist equally long, the one that at least takes the point where the opponent would win.
+                let taken = self.quickest().map(|strategy| strategy.action);
+                let resists = |(action, strategy): &&(Action, Strategy)| (strategy.plies(), Some(*action) == taken);
+                let longest = losing.iter().rev().max_by_key(resists);
                 longest.map(|(action, strategy)| [vec![*action], strategy.line()].concat()).unwrap_or_default()
             }
             Verdict::Threatened { .. } | Verdict::Unknown { .. } => Vec::new(),

@@ -22,7 +22,7 @@ fn main() {
         let game = Grid::gomoku(15, rule).unwrap();
         measure(&game, "rows", &[rows(&game)], "fours", Limits { fours: 1_000_000, threats: 0 });
         let games: Vec<Position> = (0..POSITIONS).map(|number| lively(&game, number)).collect();
-        for limit in [1_000, 10_000, 100_000] {
+        for limit in [1_000, 4_000, 16_000] {
             measure(&game, "games", &games, "fours", Limits { fours: limit, threats: 0 });
             measure(&game, "games", &games, "threats", Limits { fours: 0, threats: limit });
         }
