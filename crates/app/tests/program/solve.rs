@@ -154,12 +154,12 @@ fn gomoku_is_answered_with_a_win_a_defence_or_unknown() {
     assert!(answers[6].starts_with(threat) && answers[6].ends_with("may stop it\te8 i8"), "{}", answers[6]);
     assert_eq!(answers[7], "refused: column 4: h8: there is a stone already");
     assert!(answers[8].starts_with("refused: column 4: 'p9' "), "{}", answers[8]);
-    assert!(answers[9].starts_with("refused: the position has 2 rows"), "{}", answers[9]);
+    assert!(answers[9].starts_with("refused: 'x/o' is not a position"), "{}", answers[9]);
     assert!(answers[10].starts_with("refused: write moves"), "{}", answers[10]);
     assert_eq!((answers.len(), said.code), (11, Some(2)));
-    // Where only five count, six are nothing.
+    // Where only five count, six are nothing, and the game goes on.
     let standard = bench.run_with("solve gomoku:15:standard", format!("{six} i8\n"));
-    assert!(standard.out.contains("\tunknown\t") && standard.code == Some(0), "{standard:?}");
+    assert!(standard.out.contains("\twin\tO wins by fours") && standard.code == Some(0), "{standard:?}");
 }
 
 #[test]
