@@ -135,7 +135,7 @@ impl Mnk {
     /// The value for the side to move if it lies between `alpha` and `beta`, otherwise a bound beyond the one it passes: -1, 0
     /// or 1. `None` at the limit or when stopped.
     fn search(&mut self, stones: Stones, mut alpha: i8, mut beta: i8, stop: &AtomicBool) -> Option<i8> {
-        if self.nodes == self.end || self.nodes % STOP_EVERY == 0 && stop.load(Relaxed) {
+        if self.nodes == self.end || self.nodes.is_multiple_of(STOP_EVERY) && stop.load(Relaxed) {
             return None;
         }
         self.nodes += 1;
