@@ -20,6 +20,7 @@ use oracle::connect4;
 use oracle::exact::Exact;
 use oracle::exam::Labelled;
 use oracle::gomoku::ThreatPlayer;
+use oracle::gomoku::tactics::{self, Question};
 use oracle::mnk::{self, Mnk};
 use oracle::proof::Packed;
 use oracle::table::{Perfect, Table};
@@ -84,6 +85,11 @@ pub(crate) trait Known: Packed {
 
     /// Hints and marks, for games in which much can be proved of a position though they are not solved.
     fn adviser(&self) -> Option<Box<dyn Adviser<Self>>> {
+        None
+    }
+
+    /// Positions of each tactic with all right moves, for games that nobody has solved.
+    fn tactics(&self) -> Option<&'static [Question<Self::Position>]> {
         None
     }
 
@@ -193,6 +199,10 @@ impl Known for Grid {
 
     fn adviser(&self) -> Option<Box<dyn Adviser<Self>>> {
         Threats::new(self).map(|threats| -> Box<dyn Adviser<Self>> { Box::new(threats) })
+    }
+
+    fn tactics(&self) -> Option<&'static [Question<Self::Position>]> {
+        tactics::built_in(self)
     }
 
     fn engine_rule(&self) -> Option<EngineRule> {

@@ -3,11 +3,13 @@
 mod exam;
 mod playouts;
 mod proof;
+mod tactics;
 
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use arena::score::wilson;
 use oracle::audit::{Audit, Choices, Lines, SeatAudit, audit};
 use oracle::table::Table;
 use rules::{Game, Seat};
@@ -24,11 +26,13 @@ use crate::talk::{self, BAD, DIM, GOOD, HEAD, Look, paint};
 /// every position with the table of all positions. The network plays alone: its best legal move, no search.
 ///
 /// Connect Four is too large for a table: there the player is compared with the solver in a stored set of positions,
-/// beside a random mover and minimax:5. None of them is ever learned from. --playouts counts the results that it loses
-/// against perfect play from all short openings. And --proof still plays it against every reply to every one of its moves:
-/// it meets few positions, as it answers each in one way. Only where a line is not won the solver is asked whether more
-/// was to be had. Either it wins against everything, or the moves that gave something away are counted and the first is
-/// shown.
+/// beside a random mover and minimax:5. For Gomoku and Renju, which nobody has solved, it is asked for the right move in
+/// stored positions of each tactic, beside random and greedy. None of all these positions is ever learned from.
+///
+/// --playouts counts the results that a player of Connect Four loses against perfect play from all short openings. And
+/// --proof still plays it against every reply to every one of its moves: it meets few positions, as it answers each in one
+/// way. Only where a line is not won the solver is asked whether more was to be had. Either it wins against everything, or
+/// the moves that gave something away are counted and the first is shown.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   tengen audit runs/tictactoe-outcome-7         the agent of a run
@@ -36,6 +40,7 @@ use crate::talk::{self, BAD, DIM, GOOD, HEAD, Look, paint};
   tengen audit random                           how badly chance plays
   tengen audit minimax:5 --game connect4        on positions with exact scores
   tengen audit minimax:5 --game connect4 --playouts
+  tengen audit greedy --game gomoku             which tactics it knows: fours, threes, and how to meet them
   tengen audit minimax:5 --game connect4 --proof --out proof
   tengen audit --resume proof                   goes on with a proof that was stopped")]
 pub(crate) struct Args {
@@ -134,8 +139,11 @@ impl WithGame for Prove<'_> {
         }
         let mut player = self.setup.player(&game)?;
         let Some(table) = game.table() else {
+            if let Some(questions) = game.tactics() {
+                return tactics::run(&game, questions, &mut player, self.args.json);
+            }
             let Some(set) = game.labelled() else {
-                bail!("{} is too large for a table of all its positions", game.title());
+                bail!("{} is too large for a table of all its positions{}", game.title(), tactics::elsewhere(&game));
             };
             return exam::run(&game, set, &mut player, self.args.json);
         };
@@ -268,6 +276,15 @@ fn seat_cells(seat: &SeatAudit) -> String {
 fn signed(value: f64) -> String {
     let text = format!("{value:+.3}");
     if text[1..] == *"0.000" { text[1..].to_owned() } else { text }
+}
+
+/// A share in percent with its 95 % interval.
+fn with_interval(share: f64, positions: u64) -> String {
+    if positions == 0 {
+        return "-".to_owned();
+    }
+    let interval = wilson(share, positions as f64);
+    format!("{} ({:.0}-{:.0})", percent(share), 100.0 * interval.low, 100.0 * interval.high)
 }
 
 /// A share in percent. Only what is exactly nothing or all looks so.

@@ -126,6 +126,28 @@ fn where_there_is_no_table_a_player_is_compared_with_the_solver_beside_others() 
 }
 
 #[test]
+fn tactics_are_told_by_kind_and_region_beside_others() {
+    let bench = Bench::new();
+    let audit: serde_json::Value = serde_json::from_str(&bench.ok("audit greedy --game gomoku:9 --json")).unwrap();
+    let (greedy, random) = (&audit["tactics"], &audit["beside"][0]);
+    assert_eq!((audit["beside"][1] == *greedy, random["player"].as_str()), (true, Some("random")));
+    let kinds = greedy["kinds"].as_array().unwrap();
+    assert_eq!((kinds.len(), kinds[0]["kind"].as_str()), (10, Some("win in one")));
+    for (i, kind) in kinds.iter().enumerate() {
+        // It sees one move ahead, which is all that the first two need; elsewhere it chooses as chance does.
+        let by_chance = random["kinds"][i]["all"]["right"].as_f64().unwrap();
+        let right = kind["all"]["right"].as_f64().unwrap();
+        assert!(if i < 2 { right == 1.0 && by_chance < 0.1 } else { (right - by_chance).abs() < 1e-9 }, "{kind}");
+        let regions = ["middle", "edge", "corner"].map(|region| kind[region]["positions"].as_u64().unwrap());
+        assert_eq!(regions.iter().sum::<u64>(), kind["all"]["positions"].as_u64().unwrap());
+    }
+    let text = bench.ok("audit greedy --game gomoku:15:renju");
+    for part in ["Audit of greedy", "corner", "win in one", "own three that is none", "make two open threes at once"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
 fn an_audit_tells_the_exact_truth() {
     let bench = Bench::new();
     let audit: serde_json::Value = serde_json::from_str(&bench.ok("audit random --json")).unwrap();

@@ -140,7 +140,7 @@ fn children(position: &Position) -> Vec<Position> {
 }
 
 /// FNV-1a, 64 bits: finds damage, not malice.
-pub(super) fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 

@@ -13,6 +13,7 @@ mod shelf;
 mod solver;
 mod table;
 
+pub(crate) use book::checksum;
 pub use book::{Book, BookError};
 pub use player::Perfect;
 pub use published::Published;

@@ -2,12 +2,14 @@
 //!
 //! From the bottom up: what a stone makes of a line (`pattern`), of a point and of the whole board, kept move by
 //! move (`board`); wins by fours (`vcf`) and by all threats (`vct`), each as a [`crate::strategy::Strategy`] that
-//! the rules alone can check; what follows about a position (`solver`).
+//! the rules alone can check; what follows about a position (`solver`); and positions with all of their right moves,
+//! by which players are audited ([`tactics`]).
 
 mod board;
 mod pattern;
 mod player;
 mod solver;
+pub mod tactics;
 mod vcf;
 mod vct;
 
@@ -17,10 +19,11 @@ pub use solver::{Limits, Solver, Verdict};
 #[cfg(test)]
 mod tests {
     use super::board::Board;
+    use super::tactics::worth;
     use rules::game::{legal_actions, replay};
-    use rules::grid::{Grid, Position};
+    use rules::grid::{Grid, Position, Rule};
     use rules::random::Rng;
-    use rules::{Action, Game};
+    use rules::{Action, Game, Outcome};
 
     /// The position after moves written without blanks: `h8h7i7`.
     pub(super) fn after(game: &Grid, moves: &str) -> Position {
@@ -46,13 +49,7 @@ mod tests {
             if actions.is_empty() {
                 break;
             }
-            let score = |&action: &Action| {
-                let worth = |seat| {
-                    let counts = board.counts(board.point(usize::from(action)), seat);
-                    8 * counts.fives() + 4 * counts.open_fours() + counts.fours() + 2 * counts.threes() + counts.twos()
-                };
-                worth(seat) + worth(seat.other())
-            };
+            let score = |&action: &Action| worth(&board, board.point(usize::from(action)));
             let random = actions[rng.below(actions.len())];
             let best = actions.into_iter().max_by_key(|action| (score(action), rng.bits())).expect("there are some");
             game.play(&mut position, if rng.chance(care) { best } else { random });
@@ -69,5 +66,47 @@ mod tests {
         let mover = ['x', 'o'][rng.below(2)];
         let position = game.read_position(&format!("{} {mover}", rows.join("/"))).ok()?;
         (!game.outcome(&position).is_over()).then_some(position)
+    }
+
+    /// A position of 15x15 by the points of its stones.
+    pub(super) fn set_up(rule: Rule, black: &str, white: &str, to_move: char) -> (Grid, Position) {
+        let game = Grid::gomoku(15, rule).unwrap();
+        let mut cells = vec!['.'; 225];
+        for (stones, letter) in [(black, 'x'), (white, 'o')] {
+            for point in stones.split_whitespace() {
+                cells[usize::from(game.read_action(point).unwrap())] = letter;
+            }
+        }
+        let rows: Vec<String> = cells.chunks(15).map(|row| row.iter().collect()).collect();
+        let position = game.read_position(&format!("{} {to_move}", rows.join("/"))).unwrap();
+        (game, position)
+    }
+
+    /// Whether the side to move wins by continuous fours, by the rules alone: a move after which every reply but at
+    /// most one allows a win at once, and if there is one such reply, the same again after it.
+    pub(super) fn wins_plainly(game: &Grid, position: &Position) -> bool {
+        let attacker = game.to_move(position);
+        legal_actions(game, position).into_iter().any(|action| {
+            let mut after = *position;
+            game.play(&mut after, action);
+            if game.outcome(&after).is_over() {
+                return game.outcome(&after) == Outcome::Win(attacker);
+            }
+            let mut forced = None;
+            for reply in legal_actions(game, &after) {
+                let mut next = after;
+                game.play(&mut next, reply);
+                if !wins_at_once(game, &next) && forced.replace(next).is_some() {
+                    return false;
+                }
+            }
+            forced.is_none_or(|next| !game.outcome(&next).is_over() && wins_plainly(game, &next))
+        })
+    }
+
+    fn wins_at_once(game: &Grid, position: &Position) -> bool {
+        let mut winning = Vec::new();
+        game.winning(position, &mut winning);
+        !winning.is_empty()
     }
 }

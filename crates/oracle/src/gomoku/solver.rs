@@ -129,7 +129,7 @@ struct Win {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gomoku::tests::{after, lively};
+    use crate::gomoku::tests::{after, lively, set_up};
     use rules::grid::Rule;
     use rules::random::Rng;
 
@@ -169,20 +169,6 @@ mod tests {
         let Verdict::Threatened { remaining, losing } = solve(&game, &position) else { panic!("there is a threat") };
         assert_eq!(names(&game, &remaining), ["e7"]);
         assert_eq!(losing.len(), 225 - 20 - 1);
-    }
-
-    /// A position of 15x15 by the points of its stones.
-    fn set_up(rule: Rule, black: &str, white: &str, to_move: char) -> (Grid, Position) {
-        let game = Grid::gomoku(15, rule).unwrap();
-        let mut cells = vec!['.'; 225];
-        for (stones, letter) in [(black, 'x'), (white, 'o')] {
-            for point in stones.split_whitespace() {
-                cells[usize::from(game.read_action(point).unwrap())] = letter;
-            }
-        }
-        let rows: Vec<String> = cells.chunks(15).map(|row| row.iter().collect()).collect();
-        let position = game.read_position(&format!("{} {to_move}", rows.join("/"))).unwrap();
-        (game, position)
     }
 
     fn winning_move(rule: Rule, black: &str, white: &str, to_move: char) -> Option<String> {

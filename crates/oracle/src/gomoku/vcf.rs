@@ -189,41 +189,10 @@ pub(crate) fn strategy(board: &mut Board, attacker: Seat, line: &[Point]) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gomoku::tests::scattered;
-    use rules::game::legal_actions;
-    use rules::grid::{Grid, Position, Rule};
+    use crate::gomoku::tests::{scattered, wins_plainly};
+    use rules::Game;
+    use rules::grid::{Grid, Rule};
     use rules::random::Rng;
-    use rules::{Game, Outcome};
-
-    /// Whether the side to move wins by continuous fours, by the rules alone: a move after which every reply but at
-    /// most one allows a win at once, and if there is one such reply, the same again after it.
-    fn wins_plainly(game: &Grid, position: &Position) -> bool {
-        let attacker = game.to_move(position);
-        legal_actions(game, position).into_iter().any(|action| {
-            let mut after = *position;
-            game.play(&mut after, action);
-            if game.outcome(&after).is_over() {
-                return game.outcome(&after) == Outcome::Win(attacker);
-            }
-            let mut forced = None;
-            for reply in legal_actions(game, &after) {
-                let mut next = after;
-                game.play(&mut next, reply);
-                if !wins_at_once(game, &next) && forced.replace(next).is_some() {
-                    return false;
-                }
-            }
-            forced.is_none_or(|next| !game.outcome(&next).is_over() && wins_plainly(game, &next))
-        })
-    }
-
-    fn wins_at_once(game: &Grid, position: &Position) -> bool {
-        legal_actions(game, position).into_iter().any(|action| {
-            let mut after = *position;
-            game.play(&mut after, action);
-            game.outcome(&after) == Outcome::Win(game.to_move(position))
-        })
-    }
 
     #[test]
     fn finds_a_win_exactly_where_the_rules_alone_find_one() {

@@ -271,7 +271,7 @@ fn legal(board: &Board, mover: Seat, mut moves: Vec<Point>) -> Moves {
 /// at some moment of the line, since a four must be answered. A stone elsewhere neither takes a point of
 /// the line nor ever threatens anything, so the line wins in spite of it. In Renju a stone anywhere may change
 /// what is forbidden to Black: where the line depends on that, all points are given.
-fn spoilers(board: &mut Board, attacker: Seat, line: &[Point]) -> Points {
+pub(crate) fn spoilers(board: &mut Board, attacker: Seat, line: &[Point]) -> Points {
     let defender = attacker.other();
     let mut points = Points::EMPTY;
     let mut depends_on_prohibitions = false;

@@ -1,11 +1,11 @@
 //! `tengen audit` where a game is too large for a table: a player in positions whose truth is stored.
 
 use anyhow::Result;
-use arena::score::wilson;
 use oracle::audit::Choices;
 use oracle::exam::{Exam, Labelled, Marks, exam};
 use rules::Seat;
 
+use super::with_interval;
 use crate::progress::thousands;
 use crate::registry::{self, Known, Opponent};
 use crate::talk::{self, DIM, HEAD, paint};
@@ -70,14 +70,8 @@ fn together(a: Marks, b: Marks) -> Marks {
 
 fn row(name: &str, marks: &Marks) -> String {
     let Marks { value, best } = marks;
-    let share = |share: f64, positions: u64| match positions {
-        0 => "-".to_owned(),
-        _ => {
-            let interval = wilson(share, positions as f64);
-            format!("{} ({:.0}-{:.0})", super::percent(share), 100.0 * interval.low, 100.0 * interval.high)
-        }
+    let cells = |c: &Choices| {
+        format!("{:>15}{:>17}", with_interval(c.share(), c.positions), with_interval(c.decisive_share(), c.decisive))
     };
-    let cells =
-        |c: &Choices| format!("{:>15}{:>17}", share(c.share(), c.positions), share(c.decisive_share(), c.decisive));
     format!("  {name:22}{:>9}{}{}", thousands(value.positions), cells(value), cells(best))
 }
