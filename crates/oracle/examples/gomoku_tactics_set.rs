@@ -1,7 +1,7 @@
 //! Makes the questions by which players of Gomoku are audited, each with all of its right moves.
 //!
-//! `cargo run --release -p oracle --example gomoku_tactics_set -- GAME FILE [EACH [GAMES]]`: EACH questions [1,998] of
-//! each kind, a third of them in each region, as far as GAMES games [60,000] have so many. The same command makes the
+//! `cargo run --release -p oracle --example gomoku_tactics_set -- GAME FILE [EACH [GAMES]]`: EACH questions [1,200] of
+//! each kind, a third of them in each region, as far as GAMES games [7,000] have so many. The same command makes the
 //! same file.
 
 use std::collections::HashSet;
@@ -17,14 +17,14 @@ fn main() {
     let number = |i: usize, default: u64| arguments.get(i).map_or(default, |text| text.parse().expect("a number"));
     let game: Grid = game.parse().expect("a game");
     let kinds = if game.rule() == Rule::Renju { &Kind::ALL[..] } else { &Kind::ALL[..Kind::ForbiddenBlock as usize] };
-    let each = number(2, 1_998) as usize / Region::ALL.len();
+    let each = number(2, 1_200) as usize / Region::ALL.len();
 
     let mut judge = Judge::new(&game).expect("a game of five in a row");
     let mut seen = HashSet::new();
     let mut found: Vec<Vec<Question<Position>>> = vec![Vec::new(); Kind::ALL.len() * Region::ALL.len()];
     let shelf = |kind: Kind, region: Region| kind as usize * Region::ALL.len() + region as usize;
     let all = kinds.len() * Region::ALL.len() * each;
-    for stream in 0..number(3, 60_000) {
+    for stream in 0..number(3, 7_000) {
         let misses = |&region: &Region| kinds.iter().any(|&kind| found[shelf(kind, region)].len() < each);
         let missing: Vec<Region> = Region::ALL.into_iter().filter(misses).collect();
         if missing.is_empty() {

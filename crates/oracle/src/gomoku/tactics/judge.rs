@@ -364,8 +364,8 @@ pub(super) mod tests {
     fn right_moves_are_those_that_the_rules_alone_find() {
         for rule in [Rule::Freestyle, Rule::Standard, Rule::Renju] {
             let mut counts = [0; Kind::ALL.len()];
-            for stream in 0..60 {
-                let game = Grid::gomoku([8, 9][stream as usize % 2], rule).unwrap();
+            for stream in 0..30 {
+                let game = Grid::gomoku([6, 7][stream as usize % 2], rule).unwrap();
                 let mut judge = Judge::new(&game).unwrap();
                 let region = Region::ALL[stream as usize / 2 % 3];
                 playout(&game, region, &mut Rng::new(5, stream), &mut |position| {

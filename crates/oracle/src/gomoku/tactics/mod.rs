@@ -1,47 +1,48 @@
 //! The tactics of Gomoku as questions: positions in which the threat search knows every right move, to audit players by.
 //! Nobody ever learns from them.
 //!
-//! # What a question is
+//! # What is right
 //!
-//! *To win by threats* is to have a move after which, whatever the opponent answers, a chain of moves that each make a
-//! four or an open three ends in five in a row; a four or a five of the opponent on the way must be met. That is what
-//! [the threat search](super::Solver) decides. A position becomes a question only if this was decided for **every** legal move, none of the searches
-//! having reached its limit, so that no right move is missing from the set of right ones and none is in it by mistake.
-//! What it cannot see is a win that needs a quiet move, which threatens neither a four nor a three.
+//! A *short win* is one move of any kind after which, whatever the opponent answers, the game is won at once or by fours
+//! alone; a four that the opponent makes on the way must be met by a four. Every tactic named below is one: an open
+//! four and a double four win at once, a four-three and a double three by fours. Whether a move wins shortly is decided
+//! by [the search for wins by fours](super) for **every** legal move, and a position becomes a question only if none of these
+//! searches reached its limit. So no right move is missing, and none is in the set by mistake.
 //!
-//! Neither side has five in a row, stones alternate as in play, and no more than half of the legal moves are right.
+//! - Who *attacks* has a short win: right is every move that begins one, whatever its shape.
+//! - Who *defends* has none, and the opponent would if it were to move: right is every move after which it has none. A
+//!   four that only puts the decision off is right too, as nothing is lost by it.
+//!
+//! Whether a defence holds in the long run nobody knows, and a slower way to win is wrong where there is a short one.
+//! Neither side has five in a row, stones alternate as in play, and no more than half of the empty points are right.
 //!
 //! # The kinds
 //!
 //! Let *M* be the side to move and *O* its opponent. The first of these that fits is the kind:
 //!
-//! | kind | when | right moves |
-//! |---|---|---|
-//! | win in one | M can make a five | those that make it; a slower win is wrong here, and only here |
-//! | block a four | O could make a five on one point, and does not win by threats when it is blocked | that point |
-//! | open four | M can make an open four, and every way of M to threaten two fives at once is one | all that win by threats |
-//! | double four | M can make two fours at once, each on its own line, and has no open four | all that win by threats |
-//! | four-three | none of the above; M wins by a move that makes a four and an open three | all that win by threats |
-//! | double three | M has no win by fours, and wins by a move that makes two open threes | all that win by threats |
-//! | the defence against each of the last four | M has no win by threats; if O were to move, the position would be of that kind | all after which O does not win by threats |
+//! | kind | when |
+//! |---|---|
+//! | win in one | M can make a five. Right are the moves that make it: only here a short win is not enough |
+//! | block a four | O could make a five on one point. That point is right, if O has no short win after it |
+//! | open four | M can make two points that complete a five, on one line: unbroken, or with gaps (`X.XXX.X`) |
+//! | double four | M can make fours on two lines at once |
+//! | four-three | M wins by a move that makes a four and, on another line, an open three |
+//! | double three | M has no win by fours alone, and wins by a move that makes two open threes |
+//! | block an open three; stop a double four, a four-three, a double three | M defends; if O were to move, it would be one of the last four |
 //!
-//! In the first kind nothing else matters; in the second O's four must be met; in all others neither side has a four.
-//! To block an open three is the defence against an open four. A four that only puts the decision off is a right
-//! defence, as nothing is lost by it. An *open four* is two points that complete a five on one line, so it
-//! may have a gap (`X.XXX.X`).
+//! From the open four on, neither side can make a five. To block an open three is the defence against an open four.
 //!
 //! In Renju the shapes of Black are those of its rule, a forbidden point is no move, and there are four kinds more:
 //!
-//! | kind | when | right moves |
-//! |---|---|---|
-//! | forbidden block | White makes a four that Black could only block on a forbidden point | all that win by threats |
-//! | a four that is none | Black has what were a four without Renju's rule, but could not complete it; White wins by threats | all that win by threats |
-//! | a three that is none | in the same way Black could make an open or double four were it not for the rule; White wins by threats | all that win by threats |
-//! | own three that is none | as before, but Black is to move and White threatens to win | all after which White does not win by threats |
+//! | kind | when |
+//! |---|---|
+//! | forbidden block | White can make a four that Black could only block on a forbidden point, and no open or double four |
+//! | a four that is none | White attacks; without Renju's rule Black could make a five, with it he cannot |
+//! | a three that is none | White attacks; without the rule Black could make an open or double four, with it he cannot |
+//! | own three that is none | the same, but Black is to move and defends |
 //!
-//! In the last three what is right without Renju's rule and what is right with it have no move in common: a player who sees
-//! a line as it is in the free game answers wrongly. Most of them come from positions in which Black played as in the
-//! free game.
+//! In the last three what is right without Renju's rule and what is right with it have no move in common: whoever sees a
+//! line as it is in the free game answers wrongly. A position that is one of them is of no other kind.
 //!
 //! # Regions
 //!
