@@ -466,7 +466,7 @@ mod tests {
         learner.train(&mut Unwatched).unwrap();
         for depth in 1..=3 {
             let mut agent = MinimaxAgent { depth, ..learner.agent() };
-            for node in table.nodes().iter().filter(|n| (n.score.wdl, n.score.plies) == (rules::Wdl::Win, 1)) {
+            for node in table.nodes().iter().filter(|n| (n.score.wdl, n.score.plies) == (rules::Wdl::Win, Some(1))) {
                 let (action, _) = agent.best(&TicTacToe, &node.position);
                 let wins = table.edges(node).iter().any(|e| e.action == action && e.score == node.score);
                 assert!(wins, "{action} at depth {depth} in {:?}", node.position);

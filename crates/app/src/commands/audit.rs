@@ -143,7 +143,9 @@ impl WithGame for Prove<'_> {
                 return tactics::run(&game, questions, &mut player, self.args.json);
             }
             let Some(set) = game.labelled() else {
-                bail!("{} is too large for a table of all its positions{}", game.title(), tactics::elsewhere(&game));
+                let instead = if game.perfect().is_some() { ": there is --proof" } else { "" };
+                let elsewhere = tactics::elsewhere(&game);
+                bail!("{} is too large for a table of all its positions{instead}{elsewhere}", game.title());
             };
             return exam::run(&game, set, &mut player, self.args.json);
         };

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::files;
-use crate::registry::{self, DEFAULT_METHOD, Known, NewRun, WithGame};
+use crate::method::NewRun;
+use crate::registry::{self, DEFAULT_METHOD, Known, WithGame};
 use crate::run::{self, RUNS};
 use crate::settings::Change;
 use crate::talk::{self, Look};
