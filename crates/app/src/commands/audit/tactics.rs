@@ -66,7 +66,7 @@ pub(super) fn run<G: Known>(
         lines.push(row(marks, policy.as_ref().map(|policy| &policy.kinds[i]), beside.iter().map(|b| &b.kinds[i])));
     }
     lines.push(String::new());
-    lines.extend(plays.kinds.iter().map(|m| paint(DIM, format!("  {:22}{}", m.kind.name(), m.kind.about()))));
+    lines.extend(plays.kinds.iter().map(|m| paint(DIM, format!("  {:24}{}", m.kind.name(), m.kind.about()))));
     Ok(talk::data(lines.join("\n"))?)
 }
 

@@ -119,7 +119,7 @@ impl Writer {
     fn put(&mut self, number: usize, width: usize) {
         debug_assert!(number < 1 << width);
         for i in 0..width {
-            if self.bits % 8 == 0 {
+            if self.bits.is_multiple_of(8) {
                 self.bytes.push(0);
             }
             let last = self.bytes.last_mut().expect("a byte was begun");
