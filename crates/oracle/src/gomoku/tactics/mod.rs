@@ -24,7 +24,7 @@
 //! |---|---|
 //! | win in one | M can make a five. Right are the moves that make it: only here a short win is not enough |
 //! | block a four | O could make a five on one point. That point is right, if O has no short win after it |
-//! | open four | M can make two points that complete a five, on one line: unbroken, or with gaps (`X.XXX.X`) |
+//! | open four | M can make two points that complete a five, on one line: unbroken, or with gaps (`x.xxx.x`) |
 //! | double four | M can make fours on two lines at once |
 //! | four-three | M wins by a move that makes a four and, on another line, an open three |
 //! | double three | M has no win by fours alone, and wins by a move that makes two open threes |
