@@ -221,6 +221,20 @@ mod tests {
         assert_eq!((remaining.len(), losing.len()), (0, 217));
     }
 
+    /// Closed threes in rows that never meet: each search by fours inside the search by threats is cut off among their orders.
+    #[test]
+    fn what_was_cut_off_is_not_called_complete() {
+        let game = Grid::gomoku(15, Rule::Freestyle).unwrap();
+        for (rows, expected) in [(1, true), (3, false)] {
+            let line = |row: usize| if row % 4 == 1 && row / 4 < rows { "oxxx...oxxx...o" } else { "..............." };
+            let text: Vec<&str> = (0..15).map(line).collect();
+            let position = game.read_position(&format!("{} x", text.join("/"))).unwrap();
+            let mut solver = Solver::new(&game, Limits { fours: 100, threats: 1_000_000 }).unwrap();
+            assert_eq!(solver.solve(&position), Verdict::Unknown { complete: expected }, "{rows}");
+            assert!(solver.nodes() < 1_000_000, "it was not for want of nodes");
+        }
+    }
+
     #[test]
     fn claims_hold_for_both_colours_all_rules_and_sizes_up_to_the_last_stones() {
         let (mut wins, mut threats, mut single) = (0, 0, 0);

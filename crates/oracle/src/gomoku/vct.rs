@@ -22,6 +22,8 @@ const FOURS_LIMIT: u64 = 300;
 pub(crate) struct Vct {
     vcf: Vcf,
     table: HashMap<u64, Numbers, BuildHasherDefault<Same>>,
+    /// Whether a search by fours was given up, so that a win may have been missed.
+    cut: bool,
     nodes: u64,
     end: u64,
 }
@@ -51,7 +53,7 @@ enum Moves {
 impl Vct {
     /// A search whose searches by fours have a table of 2^`bits` positions.
     pub(crate) fn new(bits: u32) -> Vct {
-        Vct { vcf: Vcf::new(bits), table: HashMap::default(), nodes: 0, end: 0 }
+        Vct { vcf: Vcf::new(bits), table: HashMap::default(), cut: false, nodes: 0, end: 0 }
     }
 
     /// Positions searched so far, with all moves of searches by fours.
@@ -62,6 +64,7 @@ impl Vct {
     /// Forgets all positions, so that memory does not grow for ever and answers do not depend on earlier questions.
     pub(crate) fn forget(&mut self) {
         self.table.clear();
+        self.cut = false;
         self.vcf.forget();
     }
 
@@ -83,7 +86,7 @@ impl Vct {
     }
 
     /// Looks for a win of `attacker`, who is to move, within `limit` nodes. "Nothing" means that no sequence of threats
-    /// that this search knows wins.
+    /// that this search knows wins, and that none of its searches by fours was cut off.
     pub(crate) fn search(&mut self, board: &mut Board, attacker: Seat, limit: u64) -> (Found, Option<Strategy>) {
         self.end = self.nodes() + limit;
         let numbers = self.expand(board, attacker, true, NEVER, NEVER);
@@ -94,7 +97,7 @@ impl Vct {
                 None => (Found::Unknown, None),
             }
         } else {
-            (if numbers.disproof == 0 { Found::Nothing } else { Found::Unknown }, None)
+            (if numbers.disproof == 0 && !self.cut { Found::Nothing } else { Found::Unknown }, None)
         }
     }
 
@@ -150,9 +153,8 @@ impl Vct {
     /// The attacker's moves that threaten something.
     fn threats(&mut self, board: &mut Board, attacker: Seat) -> Moves {
         let defender = attacker.other();
-        match self.vcf.search(board, attacker, FOURS_LIMIT) {
-            Found::Win => return Moves::Decided(REACHED),
-            Found::Nothing | Found::Unknown => {}
+        if self.wins_by_fours(board, attacker) {
+            return Moves::Decided(REACHED);
         }
         let mut fives = board.fives(defender).iter();
         let moves: Vec<Point> = match (fives.next(), fives.next()) {
@@ -184,7 +186,7 @@ impl Vct {
                 }
             }
             _ => {
-                if self.vcf.search(board, attacker, FOURS_LIMIT) != Found::Win {
+                if !self.wins_by_fours(board, attacker) {
                     return Moves::Decided(REACHED);
                 }
                 let answers = spoilers(board, attacker, &self.vcf.line()).iter().collect();
@@ -194,6 +196,13 @@ impl Vct {
                 }
             }
         }
+    }
+
+    /// Whether a short search finds a win by fours.
+    fn wins_by_fours(&mut self, board: &mut Board, attacker: Seat) -> bool {
+        let found = self.vcf.search(board, attacker, FOURS_LIMIT);
+        self.cut |= found == Found::Unknown;
+        found == Found::Win
     }
 
     /// The win that the search has proved, as a tree; the attacker is to move.
