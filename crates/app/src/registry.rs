@@ -182,6 +182,10 @@ impl Known for Grid {
         Ok(formats::sgf::write(&tree).map_or_else(|_| (formats::text::write(&tree), "txt"), |sgf| (sgf, "sgf")))
     }
 
+    fn openings(&self) -> Option<&'static str> {
+        (self.name() == "gomoku").then_some(include_str!("../data/gomoku-openings.txt"))
+    }
+
     fn perfect(&self) -> Option<Box<dyn Exact<Self>>> {
         if let Some(table) = self.table() {
             return Some(Box::new(Perfect(table)));

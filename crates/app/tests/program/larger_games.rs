@@ -89,6 +89,8 @@ fn even_openings_are_found_read_and_proposed() {
     bench.ok("arena --resume swapped");
     assert_eq!(bench.text("swapped/games.jsonl"), games);
     assert!(bench.ok("arena greedy random --game gomoku:9 --games 4 --seed 1 --swap2").contains("500 openings"));
+    // The largest board has a list of its own, made by the command that stands in it.
+    assert!(bench.ok("arena greedy random --game gomoku --games 4 --seed 1").contains("40 openings"));
 
     assert!(bench.refused("arena greedy random --game connect4 --swap2").contains("an opening of Gomoku"));
     bench.write("long.txt", "d4\n");
