@@ -119,7 +119,12 @@ pub(super) fn run<G: Known>(game: &G, args: &Args, setup: &Setup, look: Look) ->
         let proofs = seats.iter().map(|&seat| {
             let threads = threads(args.threads);
             let task = Task { game, seat, player: &player, exact: &exact, threads, memory, stop: &stop };
-            prove_seat(&task, args)
+            let proof = prove_seat(&task, args)?;
+            if !args.json {
+                // The other seat may take hours.
+                talk::data(text(look, game, &proof, seat))?;
+            }
+            Ok(proof)
         });
         proofs.collect()
     });
@@ -129,10 +134,7 @@ pub(super) fn run<G: Known>(game: &G, args: &Args, setup: &Setup, look: Look) ->
     if args.json {
         let verdicts: Vec<String> = proofs.iter().map(Proof::verdict).collect();
         let json = serde_json::json!({ "game": game.name(), "proofs": proofs, "verdicts": verdicts });
-        return Ok(talk::data(serde_json::to_string(&json)?)?);
-    }
-    for (proof, seat) in proofs.iter().zip(seats) {
-        talk::data(text(look, game, proof, seat))?;
+        talk::data(serde_json::to_string(&json)?)?;
     }
     Ok(())
 }
