@@ -41,7 +41,7 @@
 use net::file::Tensor;
 use net::math::{exp, ln};
 use net::{NetError, Outputs, Workers};
-use rules::{Action, Game, Outcome, Rng, Seat};
+use rules::{Action, Game, Outcome, Rng, Seat, game::legal_actions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,9 @@ pub struct Config {
     pub epochs: u64,
     /// Moves in a step of the optimiser, at least 1.
     pub minibatch: usize,
+    /// Smaller square boards on which the training begins, each as [side, games on it]; the other games are on the
+    /// game's own board. For residual networks, whose weights fit any board.
+    pub curriculum: Vec<(u64, u64)>,
     /// The greatest number of random moves with which a game begins; the number itself is drawn for each game.
     pub openings: usize,
     /// Iterations between two evaluations against random moves, 0 for none.
@@ -79,6 +82,9 @@ pub struct Config {
     pub clip: f32,
     /// The weight c_v of the value's squared error, from 0 to 100.
     pub value: f32,
+    /// The weight c_s of - ln of the probability of sound moves, where a search of two plies tells them from others: they
+    /// win at once or, where none does, leave the opponent no win at once; from 0 to 100.
+    pub search: f32,
     /// The longest gradient that makes a step, above 0; 0 for any length.
     pub norm: f32,
     /// Divergence of the new policy from the old, in nats, after which an iteration makes no further epoch; 0 for any.
@@ -102,6 +108,7 @@ impl learner::Config for Config {
         require((0.0..=1.0).contains(&self.lambda), "lambda", &self.lambda, "within [0, 1]")?;
         require(self.clip > 0.0 && self.clip <= 1.0, "clip", &self.clip, "above 0 and at most 1")?;
         require((0.0..=100.0).contains(&self.value), "value", &self.value, "from 0 to 100")?;
+        require((0.0..=100.0).contains(&self.search), "search", &self.search, "from 0 to 100")?;
         require((0.0..=1e6).contains(&self.norm), "norm", &self.norm, "from 0 to 1000000")?;
         require((0.0..=1e6).contains(&self.divergence), "divergence", &self.divergence, "from 0 to 1000000")?;
         require(self.rate.within(0.0, 1.0) && self.rate.start > 0.0, "rate", &self.rate, "above 0 and at most 1")?;
@@ -117,6 +124,7 @@ fn article() -> Config {
         iteration: 10,
         epochs: 4,
         minibatch: 64,
+        curriculum: Vec::new(),
         openings: 0,
         evaluate: 100,
         form: Form::Ply,
@@ -124,6 +132,7 @@ fn article() -> Config {
         lambda: 0.95,
         clip: 0.2,
         value: 0.5,
+        search: 0.0,
         norm: 0.0,
         divergence: 0.0,
         rate: Linear::constant(0.001),
@@ -159,15 +168,61 @@ fn strong() -> Config {
     }
 }
 
+/// Ours, for Gomoku.
+fn gomoku() -> Config {
+    Config {
+        games: 20_000,
+        iteration: 128,
+        epochs: 2,
+        minibatch: 256,
+        openings: 20,
+        gamma: 0.99,
+        lambda: 0.95,
+        search: 1.0,
+        divergence: 0.0,
+        rate: Linear { start: 0.002, end: 0.0002 },
+        entropy: Linear { start: 0.01, end: 0.001 },
+        network: Network {
+            kind: Kind::Residual,
+            hidden: vec![32; 3],
+            inputs: Inputs::Planes,
+            orientation: Orientation::Random,
+        },
+        ..strong()
+    }
+}
+
 /// What is learned from a move.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Sample<P> {
     step: Step<P>,
+    /// For each legal action whether it is sound, where a search of two plies finds some that are and some that are not.
+    sound: Vec<bool>,
     /// The logarithm of the probability with which it was made.
     log_p: f32,
     advantage: f32,
     /// The value that its position should have.
     target: f32,
+}
+
+/// Which legal actions a search of two plies finds sound: those that win at once or, where none does, those that leave the
+/// opponent no win at once. Empty where it cannot tell: all are sound, or none.
+fn sound<G: Game>(game: &G, position: &G::Position) -> Vec<bool> {
+    let (legal, mut wins) = (legal_actions(game, position), Vec::new());
+    game.winning(position, &mut wins);
+    let sound: Vec<bool> = if wins.is_empty() {
+        let safe = |&action: &Action| {
+            let mut after = *position;
+            game.play(&mut after, action);
+            wins.clear();
+            game.winning(&after, &mut wins);
+            wins.is_empty()
+        };
+        legal.iter().map(safe).collect()
+    } else {
+        legal.iter().map(|action| wins.contains(action)).collect()
+    };
+    if sound.contains(&true) && sound.contains(&false) { sound } else { Vec::new() }
 }
 
 /// The coefficients of the loss.
@@ -176,6 +231,7 @@ struct Loss {
     clip: f32,
     value: f32,
     entropy: f32,
+    search: f32,
 }
 
 /// What the loss of one move is made of.
@@ -184,6 +240,8 @@ struct Terms {
     policy: f32,
     value: f32,
     entropy: f32,
+    /// - ln of the probability of a sound action.
+    search: f32,
     ratio: f32,
 }
 
@@ -195,7 +253,7 @@ impl Loss {
     fn of(
         &self,
         (logits, value): (&[f32], f32),
-        (legal, chosen): (&[Action], usize),
+        (legal, chosen, sound): (&[Action], usize, &[bool]),
         (log_p_old, advantage, target): (f32, f32, f32),
         weight: f32,
         p: &mut Vec<f32>,
@@ -209,14 +267,22 @@ impl Loss {
         // Where the clipped term is the smaller one, nothing depends on the ratio.
         let d_ratio = if ratio * advantage <= clipped * advantage { -advantage } else { 0.0 };
         let entropy: f32 = -p.iter().map(|&p| p * log(p)).sum::<f32>();
+        // The probability of all sound actions together; of all actions where the search cannot tell.
+        let is_sound = |i: usize| sound.get(i).is_none_or(|&sound| sound);
+        let p_sound: f32 = p.iter().enumerate().filter(|(i, _)| is_sound(*i)).map(|(_, p)| p).sum();
+        let p_sound = p_sound.max(f32::MIN_POSITIVE);
+        let search = if sound.is_empty() { 0.0 } else { self.search };
         for (i, (&action, &p)) in legal.iter().zip(&*p).enumerate() {
             // d ln p_chosen / d logit_i = [i = chosen] - p_i, and d H / d logit_i = - p_i (ln p_i + H).
             let d_log = f32::from(u8::from(i == chosen)) - p;
-            let d = d_ratio * ratio * d_log + self.entropy * p * (log(p) + entropy);
+            let mut d = d_ratio * ratio * d_log + self.entropy * p * (log(p) + entropy);
+            // d ln p_sound / d logit_i = [i is sound] p_i / p_sound - p_i.
+            d -= search * (if is_sound(i) { p / p_sound } else { 0.0 } - p);
             d_logits[usize::from(action)] += weight * d;
         }
         let (square, d_square) = net::loss::squared_error(value, target);
-        (Terms { policy, value: square, entropy, ratio }, weight * self.value * d_square)
+        let search = if sound.is_empty() { 0.0 } else { -log(p_sound) };
+        (Terms { policy, value: square, entropy, search, ratio }, weight * self.value * d_square)
     }
 }
 
@@ -229,6 +295,8 @@ struct Sums {
     entropy: f64,
     divergence: f64,
     clipped: f64,
+    search: f64,
+    searched: f64,
 }
 
 impl Sums {
@@ -240,6 +308,7 @@ impl Sums {
         // (r - 1) - ln r: never negative, and its mean is KL(p_old, p).
         self.divergence += f64::from(terms.ratio - 1.0 - ln(terms.ratio.max(f32::MIN_POSITIVE)));
         self.clipped += f64::from(u8::from((terms.ratio - 1.0).abs() > clip));
+        self.search += f64::from(terms.search);
     }
 }
 
@@ -250,7 +319,9 @@ pub struct Ppo<G: Game> {
     config: Config,
     seed: u64,
     games: u64,
-    net: ActorCritic<G>,
+    net: ActorCritic,
+    /// The game, or its smaller relative, of which the present iteration is.
+    board: G,
     /// Whether it has been said that the policy has collapsed.
     warned: bool,
 }
@@ -265,10 +336,22 @@ struct Batch<P> {
 }
 
 impl<G: Game> Ppo<G> {
+    /// The board on which game number `game` is played, and the number of games with which its stage ends.
+    fn stage(&self, game: u64) -> (G, u64) {
+        let mut end = 0;
+        for &(side, games) in &self.config.curriculum {
+            end += games;
+            if game < end {
+                return (self.game.resized(side as usize).expect("checked when it was made"), end.min(self.config.games));
+            }
+        }
+        (self.game.clone(), self.config.games)
+    }
+
     /// Writes what the network is shown of some moves.
     fn write(&self, samples: impl Iterator<Item = Step<G::Position>>, rows: &mut Vec<f32>) {
         rows.clear();
-        samples.for_each(|step| self.config.network.write(&self.game, &step.position, step.symmetry, rows));
+        samples.for_each(|step| self.config.network.write(&self.board, &step.position, step.symmetry, rows));
     }
 
     /// Values, probabilities and advantages of all moves, by the same pass through the network that training uses.
@@ -279,9 +362,9 @@ impl<G: Game> Ppo<G> {
         let (mut spread, mut choices) = (0.0, 0.0_f64);
         for steps in steps.chunks(self.config.minibatch.max(256)) {
             self.write(steps.iter().copied(), &mut rows);
-            self.net.forward(&rows, workers)?;
-            for (step, logits) in steps.iter().zip(self.net.outputs.policy.chunks_exact(self.game.actions())) {
-                shown_legal(&self.game, &step.position, step.symmetry, &mut legal, &mut shown);
+            self.net.forward(&self.board, &rows, workers)?;
+            for (step, logits) in steps.iter().zip(self.net.outputs.policy.chunks_exact(self.board.actions())) {
+                shown_legal(&self.board, &step.position, step.symmetry, &mut legal, &mut shown);
                 net::loss::softmax(logits, &shown, &mut p);
                 let chosen = legal.iter().position(|&action| action == step.action).expect("a legal move was made");
                 log_p.push(ln(p[chosen].max(f32::MIN_POSITIVE)));
@@ -309,7 +392,8 @@ impl<G: Game> Ppo<G> {
         let samples = steps.iter().zip(log_p).zip(advantages_of.iter().zip(targets));
         let samples = samples.map(|((&step, log_p), (&advantage, target))| {
             let advantage = ((f64::from(advantage) - mean) * scale) as f32;
-            Sample { step, log_p, advantage, target }
+            let sound = if self.config.search > 0.0 { sound(&self.board, &step.position) } else { Vec::new() };
+            Sample { step, sound, log_p, advantage, target }
         });
         Ok(Batch { samples: samples.collect(), explained, spread: spread / choices.max(1.0) })
     }
@@ -318,15 +402,15 @@ impl<G: Game> Ppo<G> {
     fn epoch(&mut self, samples: &[Sample<G::Position>], rng: &mut Rng, workers: &Workers) -> Result<Sums, NetError> {
         let mut order: Vec<usize> = (0..samples.len()).collect();
         rng.shuffle(&mut order);
-        let Config { clip, value, .. } = self.config;
+        let Config { clip, value, search, .. } = self.config;
         let rate = self.config.rate.at(self.games, self.config.games);
-        let loss = Loss { clip, value, entropy: self.config.entropy.at(self.games, self.config.games) };
+        let loss = Loss { clip, value, search, entropy: self.config.entropy.at(self.games, self.config.games) };
         let (mut sums, mut rows, mut d) = (Sums::default(), Vec::new(), Outputs::default());
         let (mut legal, mut shown, mut p) = (Vec::new(), Vec::new(), Vec::new());
-        let actions = self.game.actions();
+        let actions = self.board.actions();
         for batch in order.chunks(self.config.minibatch) {
             self.write(batch.iter().map(|&i| samples[i].step), &mut rows);
-            self.net.forward(&rows, workers)?;
+            self.net.forward(&self.board, &rows, workers)?;
             d.policy.clear();
             d.policy.resize(batch.len() * actions, 0.0);
             d.value.clear();
@@ -334,12 +418,13 @@ impl<G: Game> Ppo<G> {
             let outputs = self.net.outputs.policy.chunks_exact(actions).zip(&self.net.outputs.value);
             for ((&i, (logits, &value)), d_logits) in batch.iter().zip(outputs).zip(d.policy.chunks_exact_mut(actions))
             {
-                let Sample { step, log_p, advantage, target } = &samples[i];
-                shown_legal(&self.game, &step.position, step.symmetry, &mut legal, &mut shown);
+                let Sample { step, sound, log_p, advantage, target } = &samples[i];
+                shown_legal(&self.board, &step.position, step.symmetry, &mut legal, &mut shown);
                 let chosen = legal.iter().position(|&action| action == step.action).expect("a legal move was made");
                 let sample = (*log_p, *advantage, *target);
-                let (terms, d_value) = loss.of((logits, value), (&shown, chosen), sample, weight, &mut p, d_logits);
+                let (terms, d_value) = loss.of((logits, value), (&shown, chosen, sound), sample, weight, &mut p, d_logits);
                 sums.add(terms, clip);
+                sums.searched += f64::from(u8::from(!sound.is_empty()));
                 d.value.push(d_value);
             }
             self.net.descend(&d, rate, workers)?;
@@ -360,13 +445,23 @@ impl<G: Game> Learner<G> for Ppo<G> {
     fn presets(game: &G) -> Vec<Preset<Config>> {
         let article = Preset { name: "article", about: "as published, done completely", config: article() };
         let strong = Preset { name: "strong", about: "ours: one network for both seats", config: strong() };
-        if game.name() == "tictactoe" { vec![strong, article] } else { Vec::new() }
+        let board = Preset { name: "strong", about: "ours: a residual network", config: gomoku() };
+        match game.name().as_str() {
+            "tictactoe" => vec![strong, article],
+            _ if game.resized(9).is_some() => vec![board, article],
+            _ => Vec::new(),
+        }
     }
 
     fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {
         learner::Config::check(config)?;
+        for (side, _) in &config.curriculum {
+            let fits = config.network.kind == Kind::Residual && game.resized(*side as usize).is_some();
+            require(fits, "curriculum", side, "sides of boards that the game can have, with a residual network")?;
+        }
         let net = ActorCritic::new(game, &config.network, config.norm, &mut Rng::new(seed, u64::MAX))?;
-        Ok(Ppo { game: game.clone(), config: config.clone(), seed, games: 0, net, warned: false })
+        let (board, game) = (game.clone(), game.clone());
+        Ok(Ppo { game, config: config.clone(), seed, games: 0, net, board, warned: false })
     }
 
     fn restore(game: &G, config: &Config, seed: u64, state: &State) -> Result<Self, RestoreError> {
@@ -396,11 +491,13 @@ impl<G: Game> Learner<G> for Ppo<G> {
     fn train(&mut self, watch: &mut dyn Watch<Self>) -> Result<(), Diverged> {
         let workers = Workers::new(watch.threads()).unwrap_or_default();
         while self.games < self.config.games {
-            let games = self.config.iteration.min(self.config.games - self.games);
+            let (board, end) = self.stage(self.games);
+            self.board = board;
+            let games = self.config.iteration.min(end - self.games);
             let diverged = |what| Diverged { game: self.games + games, what };
             let said = diverged("the network");
             let numbers = self.games..self.games + games;
-            let played = self_play(&self.net.reader(), self.config.openings, (self.seed, numbers), &workers);
+            let played = self_play(&self.net.reader(&self.board), self.config.openings, (self.seed, numbers), &workers);
             let batch = self.weigh(&played, &workers).map_err(|_| said.clone())?;
             // A stream of its own for the order of the moves, apart from those of the games.
             let mut rng = Rng::new(!self.seed, self.games);
@@ -426,12 +523,13 @@ impl<G: Game> Learner<G> for Ppo<G> {
                 ("policy_loss", mean(sums.policy)),
                 ("value_loss", mean(sums.value)),
                 ("entropy", mean(sums.entropy)),
+                ("sound", Metric::Real((-sums.search / sums.searched.max(1.0)).exp())),
                 ("divergence", mean(sums.divergence)),
                 ("clip_share", mean(sums.clipped)),
                 ("explained_variance", Metric::Real(batch.explained)),
             ];
             if self.config.evaluate > 0 && iteration.is_multiple_of(self.config.evaluate) {
-                metrics.extend(against_random(&self.net.reader(), self.seed));
+                metrics.extend(against_random(&self.net.reader(&self.game), self.seed));
             }
             watch.row(&Row { games: self.games, metrics });
             if batch.spread < COLLAPSED && 2 * self.games < self.config.games && !self.warned {
@@ -450,7 +548,7 @@ impl<G: Game> Learner<G> for Ppo<G> {
     }
 
     fn agent(&self) -> ActorCriticPlayer<G> {
-        ActorCriticPlayer::new(Self::METHOD, self.net.reader())
+        ActorCriticPlayer::new(Self::METHOD, self.net.reader(&self.game))
     }
 
     fn weights(&self) -> Vec<Tensor> {
@@ -461,7 +559,7 @@ impl<G: Game> Learner<G> for Ppo<G> {
         learner::Config::check(config)?;
         let mut net = ActorCritic::new(game, &config.network, 0.0, &mut Rng::new(0, 0))?;
         net.set_tensors(weights)?;
-        Ok(ActorCriticPlayer::new(Self::METHOD, net.reader()))
+        Ok(ActorCriticPlayer::new(Self::METHOD, net.reader(game)))
     }
 }
 
@@ -479,7 +577,7 @@ mod tests {
     fn the_gradient_is_that_of_finite_differences_on_both_sides_of_the_clip() {
         let logits = [0.4, -0.3, 9.0, 0.2];
         let legal: [Action; 3] = [0, 1, 3];
-        let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.05 };
+        let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.05, search: 0.0 };
         let mut p = Vec::new();
         net::loss::softmax(&logits, &legal, &mut p);
         // Ratios of 1, of 1.5 and of 0.5, each with either sign of the advantage: two of the six are clipped.
@@ -487,7 +585,7 @@ mod tests {
             let old = ln(p[1]) - ln(ratio);
             let given = (old, advantage, -0.4);
             let total = |x: &[f32], d: &mut [f32]| {
-                let (terms, d_value) = loss.of((&x[..4], x[4]), (&legal, 1), given, 1.0, &mut p.clone(), &mut d[..4]);
+                let (terms, d_value) = loss.of((&x[..4], x[4]), (&legal, 1, &[]), given, 1.0, &mut p.clone(), &mut d[..4]);
                 d[4] = d_value;
                 f64::from(terms.policy + loss.value * terms.value - loss.entropy * terms.entropy)
             };
@@ -499,7 +597,7 @@ mod tests {
             let clipped = (ratio, advantage > 0.0) == (1.5, true) || (ratio, advantage > 0.0) == (0.5, false);
             let without = Loss { entropy: 0.0, ..loss };
             let mut d = [0.0; 4];
-            without.of((&logits, 0.0), (&legal, 1), given, 1.0, &mut Vec::new(), &mut d);
+            without.of((&logits, 0.0), (&legal, 1, &[]), given, 1.0, &mut Vec::new(), &mut d);
             assert_eq!(d == [0.0; 4], clipped, "ratio {ratio}, advantage {advantage}");
         }
     }
@@ -520,19 +618,19 @@ mod tests {
         for config in every_kind() {
             let mut learner = Ppo::new(&TicTacToe, &config, 3).unwrap();
             let workers = Workers::one();
-            let played = self_play(&learner.net.reader(), 8, (3, 0..100), &workers);
+            let played = self_play(&learner.net.reader(&TicTacToe), 8, (3, 0..100), &workers);
             let batch = learner.weigh(&played, &workers).unwrap();
             let (mut rows, mut legal, mut shown, mut p) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             // Any minibatch will do, as long as no step has been made.
             let samples = &batch.samples[40..72];
             learner.write(samples.iter().map(|sample| sample.step), &mut rows);
-            learner.net.forward(&rows, &workers).unwrap();
+            learner.net.forward(&TicTacToe, &rows, &workers).unwrap();
             for (sample, logits) in samples.iter().zip(learner.net.outputs.policy.chunks_exact(9)) {
                 shown_legal(&TicTacToe, &sample.step.position, sample.step.symmetry, &mut legal, &mut shown);
                 let chosen = legal.iter().position(|&action| action == sample.step.action).unwrap();
-                let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.0 };
+                let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.0, search: 0.0 };
                 let (given, d) = ((sample.log_p, 1.0, 0.0), &mut [0.0; 9]);
-                let ratio = loss.of((logits, 0.0), (&shown, chosen), given, 1.0, &mut p, d).0.ratio;
+                let ratio = loss.of((logits, 0.0), (&shown, chosen, &[]), given, 1.0, &mut p, d).0.ratio;
                 assert!((ratio - 1.0).abs() < 1e-5, "{ratio} with {:?}", config.network.kind);
             }
         }
@@ -543,12 +641,12 @@ mod tests {
         // The policy that sampled, position by position, is that of the pass which training uses.
         for config in every_kind() {
             let mut learner = Ppo::new(&TicTacToe, &config, 4).unwrap();
-            let played = self_play(&learner.net.reader(), 8, (4, 0..20), &Workers::one());
+            let played = self_play(&learner.net.reader(&TicTacToe), 8, (4, 0..20), &Workers::one());
             let steps: Vec<_> = played.iter().flat_map(|game| game.steps.iter().copied()).collect();
             let (mut rows, mut outputs) = (Vec::new(), Outputs::default());
             learner.write(steps.iter().copied(), &mut rows);
-            learner.net.reader().run(&rows, &mut outputs);
-            learner.net.forward(&rows, &Workers::one()).unwrap();
+            learner.net.reader(&TicTacToe).run(&rows, &mut outputs);
+            learner.net.forward(&TicTacToe, &rows, &Workers::one()).unwrap();
             let pairs = outputs.policy.iter().zip(&learner.net.outputs.policy);
             assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-5) && pairs.len() == 9 * steps.len());
         }
@@ -560,7 +658,7 @@ mod tests {
         let mut tensors = learner.weights();
         tensors.iter_mut().for_each(|t| t.data.iter_mut().for_each(|w| *w *= 300.0));
         learner.net.set_tensors(&tensors).unwrap();
-        let played = self_play(&learner.net.reader(), 8, (1, 0..200), &Workers::one());
+        let played = self_play(&learner.net.reader(&TicTacToe), 8, (1, 0..200), &Workers::one());
         let steps: Vec<_> = played.iter().flat_map(|game| &game.steps).collect();
         assert!(steps.iter().all(|step| TicTacToe.referee(&step.position, step.action).is_ok()) && steps.len() > 400);
         // It does want illegal ones: its opinion, which knows no rules, is often sure of them.

@@ -209,7 +209,7 @@ impl BoardInference {
         trunk.resize(rows * self.channels, 0.0);
         inside.resize(rows * self.channels, 0.0);
         patches.resize(9 * planes.len(), 0.0);
-        self.neighbours.patches(self.planes, planes, patches);
+        direct::patches((self.board.height, self.board.width), self.planes, planes, patches);
         self.product(&self.stem, patches, trunk);
         match &self.blocks {
             Blocks::Direct(blocks) | Blocks::Winograd(blocks) => {

@@ -46,6 +46,11 @@ pub trait Game: Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
     /// Number of actions: one for each cell or, where stones fall, for each column.
     fn actions(&self) -> usize;
 
+    /// The same rules on a square board of another side, for games that have any.
+    fn resized(&self, _side: usize) -> Option<Self> {
+        None
+    }
+
     /// The position before the first move.
     fn start(&self) -> Self::Position;
 

@@ -333,6 +333,11 @@ impl Game for Grid {
         if self.gravity { self.columns() } else { self.cells() }
     }
 
+    fn resized(&self, side: usize) -> Option<Grid> {
+        let fits = self.columns == self.rows && (self.length()..=MAX_SIZE).contains(&side);
+        fits.then(|| Grid { columns: side as u8, rows: side as u8, ..*self })
+    }
+
     fn start(&self) -> Position {
         Position { stones: [[0; MAX_SIZE]; 2], to_move: Seat::First, ply: 0, outcome: Outcome::Ongoing }
     }

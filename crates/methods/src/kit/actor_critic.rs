@@ -152,8 +152,7 @@ enum Nets {
 
 /// A network that learns, with its optimisers.
 #[derive(Debug)]
-pub struct ActorCritic<G: Game> {
-    game: G,
+pub struct ActorCritic {
     config: Network,
     nets: Nets,
     /// One for each network.
@@ -164,12 +163,12 @@ pub struct ActorCritic<G: Game> {
 
 const PARTS: [&str; 2] = ["policy.", "value."];
 
-impl<G: Game> ActorCritic<G> {
+impl ActorCritic {
     /// A network with random weights that learns by Adam; `norm` is the longest gradient of a step, 0 for any length.
     ///
     /// # Errors
     /// As [`Network::check`].
-    pub fn new(game: &G, config: &Network, norm: f32, rng: &mut Rng) -> Result<Self, ConfigError> {
+    pub fn new<G: Game>(game: &G, config: &Network, norm: f32, rng: &mut Rng) -> Result<Self, ConfigError> {
         config.check()?;
         let mut uniform = || rng.unit();
         let mut dense = |actions| {
@@ -190,15 +189,16 @@ impl<G: Game> ActorCritic<G> {
         };
         let optimiser = || Optimiser::new(Rule::ADAM, 0.0, (norm > 0.0).then_some(norm));
         let optimisers = (0..if config.kind == Kind::Separate { 2 } else { 1 }).map(|_| optimiser()).collect();
-        Ok(ActorCritic { game: game.clone(), config: config.clone(), nets, optimisers, outputs: Outputs::default() })
+        Ok(ActorCritic { config: config.clone(), nets, optimisers, outputs: Outputs::default() })
     }
 
-    /// Fills [`ActorCritic::outputs`] for rows that [`Network::write`] made.
+    /// Fills [`ActorCritic::outputs`] for rows that [`Network::write`] made of positions of `game`, which in a residual
+    /// network may have another board than the one it was made for.
     ///
     /// # Errors
     /// If a number is not finite.
-    pub fn forward(&mut self, rows: &[f32], workers: &Workers) -> Result<(), NetError> {
-        let board = board_of(&self.game);
+    pub fn forward<G: Game>(&mut self, game: &G, rows: &[f32], workers: &Workers) -> Result<(), NetError> {
+        let board = board_of(game);
         let outputs = &mut self.outputs;
         match &mut self.nets {
             Nets::Separate(nets) => {
@@ -288,16 +288,16 @@ impl<G: Game> ActorCritic<G> {
         Ok(())
     }
 
-    /// The network as it now is.
-    pub fn reader(&self) -> Arc<Reader<G>> {
+    /// The network as it now is, for positions of `game`.
+    pub fn reader<G: Game>(&self, game: &G) -> Arc<Reader<G>> {
         let fixed = match &self.nets {
             Nets::Separate(nets) => Fixed::Separate([nets[0].inference(), nets[1].inference()]),
             Nets::Shared(net) => Fixed::Shared(net.inference()),
             Nets::Residual(net) => {
-                Fixed::Residual(Box::new(net.inference(board_of(&self.game), 16).expect("a board has cells")))
+                Fixed::Residual(Box::new(net.inference(board_of(game), 16).expect("a board has cells")))
             }
         };
-        Arc::new(Reader { game: self.game.clone(), config: self.config.clone(), fixed })
+        Arc::new(Reader { game: game.clone(), config: self.config.clone(), fixed })
     }
 }
 

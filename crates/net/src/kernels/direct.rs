@@ -35,19 +35,27 @@ impl Neighbours {
         }
         Neighbours { points, area: height * width }
     }
+}
 
-    /// `[positions][planes][area]` to the patches `[positions][area][9][planes]`.
-    pub(crate) fn patches(&self, planes: usize, input: &[f32], patches: &mut [f32]) {
-        assert!(input.len().is_multiple_of(planes * self.area) && patches.len() == 9 * input.len());
-        let boards = input.chunks_exact(planes * self.area).zip(patches.chunks_exact_mut(9 * planes * self.area));
-        for (input, patches) in boards {
-            for (point, patch) in patches.chunks_exact_mut(9 * planes).enumerate() {
-                for (tap, patch) in patch.chunks_exact_mut(planes).enumerate() {
-                    let neighbour = self.points[tap * self.area + point];
-                    for (plane, number) in patch.iter_mut().enumerate() {
-                        *number = if neighbour == NONE { 0.0 } else { input[plane * self.area + neighbour as usize] };
-                    }
-                }
+/// The planes around each point: `[positions][planes][height][width]` to the patches `[positions][height][width][9][planes]`,
+/// 0 beyond the border.
+pub(crate) fn patches((height, width): (usize, usize), planes: usize, input: &[f32], patches: &mut [f32]) {
+    let (area, stripe) = (height * width, (width + 2) * planes);
+    assert!(input.len().is_multiple_of(planes * area) && patches.len() == 9 * input.len());
+    // A board with its border and the planes last: a row of a patch lies in one piece.
+    let mut bordered = vec![0.0; (height + 2) * stripe];
+    let boards = input.chunks_exact(planes * area).zip(patches.chunks_exact_mut(9 * planes * area));
+    for (input, patches) in boards {
+        for (plane, numbers) in input.chunks_exact(area).enumerate() {
+            for (row, numbers) in numbers.chunks_exact(width).enumerate() {
+                let start = (row + 1) * stripe + planes + plane;
+                bordered[start..].iter_mut().step_by(planes).zip(numbers).for_each(|(to, number)| *to = *number);
+            }
+        }
+        for (point, patch) in patches.chunks_exact_mut(9 * planes).enumerate() {
+            let start = point / width * stripe + point % width * planes;
+            for (row, patch) in patch.chunks_exact_mut(3 * planes).enumerate() {
+                patch.copy_from_slice(&bordered[start + row * stripe..][..3 * planes]);
             }
         }
     }
@@ -167,7 +175,7 @@ mod tests {
         let (planes, outputs, area) = (3, 2, 20);
         let (input, weights) = (numbers(2 * planes * area, 1), numbers(9 * planes * outputs, 2));
         let mut patches = vec![f32::NAN; 9 * input.len()];
-        Neighbours::new(4, 5).patches(planes, &input, &mut patches);
+        super::patches((4, 5), planes, &input, &mut patches);
         let channels_last: Vec<f32> = (0..input.len())
             .map(|at| input[at / (planes * area) * planes * area + at % planes * area + at / planes % area])
             .collect();

@@ -281,7 +281,7 @@ fn transform_input_body<S: Simd>(s: S, tiling: &Tiling, positions: usize, channe
                     for &k in HAS[rows.size] {
                         let row = for_size!(columns.size, input_1d, s, part[k]);
                         for &l in HAS[columns.size] {
-                            let at = places[k * POINTS + l] + channel;
+                            let at = places[k * POINTS + l] as usize + channel;
                             // SAFETY: the tile has this slot, so its place lies within `transformed_len`.
                             unsafe { s.store(v.as_mut_ptr().add(at), row[l]) };
                         }
@@ -322,7 +322,7 @@ fn transform_output_body<S: Simd>(
                     for &l in HAS[columns.size] {
                         let mut column = [zero; POINTS];
                         for &k in HAS[rows.size] {
-                            let at = places[k * POINTS + l] + channel;
+                            let at = places[k * POINTS + l] as usize + channel;
                             // SAFETY: as in `transform_input_body`.
                             column[k] = unsafe { s.load(m.as_ptr().add(at)) };
                         }
@@ -401,7 +401,7 @@ fn transform_output_back_body<S: Simd>(
                     for &k in HAS[rows.size] {
                         let row = for_size!(columns.size, output_1d_back, s, part[k]);
                         for &l in HAS[columns.size] {
-                            let at = places[k * POINTS + l] + channel;
+                            let at = places[k * POINTS + l] as usize + channel;
                             // SAFETY: as in `transform_input_body`.
                             unsafe { s.store(dm.as_mut_ptr().add(at), row[l]) };
                         }
@@ -441,7 +441,7 @@ fn transform_input_back_body<S: Simd>(
                     for &l in HAS[columns.size] {
                         let mut column = [zero; POINTS];
                         for &k in HAS[rows.size] {
-                            let at = places[k * POINTS + l] + channel;
+                            let at = places[k * POINTS + l] as usize + channel;
                             // SAFETY: as in `transform_input_body`.
                             column[k] = unsafe { s.load(dv.as_ptr().add(at)) };
                         }

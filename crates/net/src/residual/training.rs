@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use super::{BoardNet, EPSILON, Operation, Outputs, Unit, check_board};
 use crate::error::{NetError, check};
 use crate::heads::{Board, HIDDEN, POLICY_FEATURES, POOLED, Saved, VALUE_FEATURES};
-use crate::kernels::direct::Neighbours;
+use crate::kernels::direct;
 use crate::kernels::gemm::{Left, Size, gemm};
 use crate::kernels::pointwise;
 use crate::kernels::winograd::{self, Channels, Finish, Tiling, Workspace};
@@ -34,7 +34,7 @@ pub(super) struct Prepared {
 pub(super) struct Tape {
     shape: Option<Shape>,
     planes: Vec<f32>,
-    /// For each unit its numbers before the normalisation, and its output.
+    /// For each unit its numbers before the normalisation, if it has one, and its output.
     raw: Vec<Vec<f32>>,
     out: Vec<Vec<f32>>,
     /// For each unit the mean and the inverse deviation of each channel.
@@ -62,7 +62,6 @@ struct Shape {
     /// Positions of a chunk; the last may have fewer.
     chunk: usize,
     tiling: Tiling,
-    neighbours: Neighbours,
 }
 
 /// What one worker works in.
@@ -70,7 +69,7 @@ struct Shape {
 pub(super) struct Scratch {
     work: Workspace,
     patches: Vec<f32>,
-    d_raw: Vec<f32>,
+    normalised: Vec<f32>,
     du: Vec<f32>,
 }
 
@@ -169,51 +168,63 @@ impl BoardNet {
         let unit = &self.units[index];
         let shape = self.tape.shape.as_ref().expect("prepared");
         let (level, channels, area) = (self.level, unit.channels, shape.board.area());
+        let (step, shift) = (shape.chunk * area, &self.weights.data[unit.shift.clone()]);
+        let length = step * channels.output;
         let mut raw = std::mem::take(&mut self.tape.raw[index]);
         let mut out = std::mem::take(&mut self.tape.out[index]);
-        let x = if unit.operation == Operation::Planes { &self.tape.planes } else { &self.tape.out[unit.input] };
+        let x = if index == 0 { &self.tape.planes } else { &self.tape.out[unit.input] };
+        let residual = unit.residual.map(|unit| &self.tape.out[unit]);
+        let residual_of = |n: usize, out: &[f32]| residual.map_or(&[][..], |r| &r[n * length..][..out.len()]);
         let weights = &self.weights.data[unit.weight.clone()];
-        let step = shape.chunk * area;
         let mut sums = vec![0.0f64; CHUNKS * 2 * channels.output];
+        // Without a normalisation, whose moments need the whole batch first, each group's output is finished at once.
+        let product = if unit.norm.is_some() { &mut raw } else { &mut out };
         let items = x
             .chunks(step * channels.input)
-            .zip(raw.chunks_mut(step * channels.output))
+            .zip(product.chunks_mut(length))
             .zip(sums.chunks_mut(2 * channels.output))
+            .enumerate()
             .collect();
-        workers.each(items, |((x, raw), sums): ((&[f32], &mut [f32]), &mut [f64])| {
+        workers.each(items, |(n, ((x, y), sums)): (usize, ((&[f32], &mut [f32]), &mut [f64]))| {
             let mut scratch = self.scratch.take();
+            let finished = unit.norm.is_none();
+            if finished && residual.is_some() {
+                y.copy_from_slice(residual_of(n, y));
+            }
             let group = shape.tiling.positions_at_once() * area;
-            for (x, raw) in x.chunks(group * channels.input).zip(raw.chunks_mut(group * channels.output)) {
+            for (x, y) in x.chunks(group * channels.input).zip(y.chunks_mut(group * channels.output)) {
+                let rows = y.len() / channels.output;
                 match unit.operation {
                     Operation::Planes => {
-                        let patches = scratch.patches(&shape.neighbours, channels.input, x);
-                        let (m, k) = (raw.len() / channels.output, 9 * channels.input);
-                        let left = Left { data: patches, row: k, column: 1 };
-                        let size = Size { m, n: channels.output, k };
-                        gemm(level, size, left, weights, channels.output, raw, channels.output, false);
+                        let patches = scratch.patches(shape.board, channels.input, x);
+                        let left = Left { data: patches, row: 9 * channels.input, column: 1 };
+                        let size = Size { m: rows, n: channels.output, k: 9 * channels.input };
+                        gemm(level, size, left, weights, channels.output, y, channels.output, false);
                     }
                     Operation::Conv => {
-                        let u = &self.prepared[index].forward;
-                        let work = &mut scratch.work;
-                        winograd::forward(level, &shape.tiling, channels, u, x, Finish::default(), raw, work);
+                        let (u, work) = (&self.prepared[index].forward, &mut scratch.work);
+                        let finish = Finish { bias: Some(shift), onto: residual.is_some(), relu: true };
+                        let finish = if finished { finish } else { Finish::default() };
+                        winograd::forward(level, &shape.tiling, channels, u, x, finish, y, work);
                     }
                     Operation::Pointwise => {
                         let left = Left { data: x, row: channels.input, column: 1 };
-                        let size = Size { m: raw.len() / channels.output, n: channels.output, k: channels.input };
-                        gemm(level, size, left, weights, channels.output, raw, channels.output, false);
+                        let size = Size { m: rows, n: channels.output, k: channels.input };
+                        gemm(level, size, left, weights, channels.output, y, channels.output, false);
                     }
                 }
-                if unit.norm.is_some() {
-                    pointwise::add_moments(level, channels.output, area, raw, sums);
+                if !finished {
+                    pointwise::add_moments(level, channels.output, area, y, sums);
+                } else if unit.operation != Operation::Conv {
+                    pointwise::bias_relu(level, shift, y);
                 }
             }
             self.scratch.put(scratch);
         });
 
-        let shift = &self.weights.data[unit.shift.clone()];
-        let mut scale = vec![1.0; channels.output];
-        let mut moved = shift.to_vec();
         if let Some(norm) = &unit.norm {
+            let mut scale = vec![0.0; channels.output];
+            let mut moved = vec![0.0; channels.output];
             let rows = shape.rows() as f64;
             let (mean, inverse) = &mut self.tape.moments[index];
             for c in 0..channels.output {
@@ -230,14 +241,11 @@ impl BoardNet {
                 run(&mut self.running.data[norm.mean.start + c], average);
                 run(&mut self.running.data[norm.variance.start + c], unbiased);
             }
+            let items = raw.chunks(length).zip(out.chunks_mut(length)).enumerate().collect();
+            workers.each(items, |(n, (raw, out)): (usize, (&[f32], &mut [f32]))| {
+                pointwise::scale_shift_relu(level, raw, &scale, &moved, residual_of(n, out), out);
+            });
         }
-        let residual = unit.residual.map(|unit| &self.tape.out[unit]);
-        let length = step * channels.output;
-        let items = raw.chunks(length).zip(out.chunks_mut(length)).enumerate().collect();
-        workers.each(items, |(n, (raw, out)): (usize, (&[f32], &mut [f32]))| {
-            let residual = residual.map_or(&[][..], |r| &r[n * length..][..out.len()]);
-            pointwise::scale_shift_relu(level, raw, &scale, &moved, residual, out);
-        });
         self.tape.raw[index] = raw;
         self.tape.out[index] = out;
     }
@@ -248,7 +256,9 @@ impl BoardNet {
         let unit = &self.units[index];
         let shape = self.tape.shape.as_ref().expect("a forward pass");
         let (level, channels, area) = (self.level, unit.channels, shape.board.area());
-        let (raw, out) = (&self.tape.raw[index], &self.tape.out[index]);
+        let out = &self.tape.out[index];
+        // Without a normalisation nothing is kept from before it, and what is computed of it below is not used.
+        let raw = if unit.norm.is_some() { &self.tape.raw[index] } else { out };
         let (mean, inverse) = &self.tape.moments[index];
         let step = shape.chunk * area;
         let length = step * channels.output;
@@ -283,7 +293,7 @@ impl BoardNet {
             }
         }
 
-        let x = if unit.operation == Operation::Planes { &self.tape.planes } else { &self.tape.out[unit.input] };
+        let x = if index == 0 { &self.tape.planes } else { &self.tape.out[unit.input] };
         let d = &*d;
         let chunks = shape.positions.div_ceil(shape.chunk);
         let mut partial = std::mem::take(&mut self.partial);
@@ -304,35 +314,39 @@ impl BoardNet {
                 scratch.du.clear();
                 scratch.du.resize(winograd::weights_len(channels.input * channels.output), 0.0);
             }
-            let mut d_raw = std::mem::take(&mut scratch.d_raw);
+            let mut normalised = std::mem::take(&mut scratch.normalised);
             for start in rows.clone().step_by(group) {
                 let rows_here = group.min(rows.end - start);
                 let here = |channels: usize| start * channels..(start + rows_here) * channels;
                 let x = &x[here(channels.input)];
-                d_raw.resize(rows_here * channels.output, 0.0);
-                let (raw, d) = (&raw[here(channels.output)], &d[here(channels.output)]);
-                pointwise::normalise_back(level, raw, d, &by_d, &by_raw, &constant, &mut d_raw);
+                let mut d_raw = &d[here(channels.output)];
+                if unit.norm.is_some() {
+                    normalised.resize(rows_here * channels.output, 0.0);
+                    let raw = &raw[here(channels.output)];
+                    pointwise::normalise_back(level, raw, d_raw, &by_d, &by_raw, &constant, &mut normalised);
+                    d_raw = &normalised;
+                }
                 let mut here = start - rows.start..start - rows.start + rows_here;
                 here = here.start * channels.input..here.end * channels.input;
                 let product = |data: &[f32], columns: usize, dw: &mut [f32]| {
                     let size = Size { m: columns, n: channels.output, k: rows_here };
                     let left = Left { data, row: 1, column: columns };
-                    gemm(level, size, left, &d_raw, channels.output, dw, channels.output, true);
+                    gemm(level, size, left, d_raw, channels.output, dw, channels.output, true);
                 };
                 match unit.operation {
                     Operation::Planes => {
-                        let patches = scratch.patches(&shape.neighbours, channels.input, x);
+                        let patches = scratch.patches(shape.board, channels.input, x);
                         product(patches, 9 * channels.input, dw);
                     }
                     Operation::Conv => {
                         let (u, du) = (&self.prepared[index].backward, &mut scratch.du);
                         let work = &mut scratch.work;
-                        winograd::backward(level, &shape.tiling, channels, u, x, &d_raw, &mut dx[here], du, work);
+                        winograd::backward(level, &shape.tiling, channels, u, x, d_raw, &mut dx[here], du, work);
                     }
                     Operation::Pointwise => {
                         product(x, channels.input, dw);
                         let size = Size { m: rows_here, n: channels.input, k: channels.output };
-                        let left = Left { data: &d_raw, row: channels.output, column: 1 };
+                        let left = Left { data: d_raw, row: channels.output, column: 1 };
                         let weights = &self.prepared[index].backward;
                         gemm(level, size, left, weights, channels.input, &mut dx[here], channels.input, true);
                     }
@@ -341,7 +355,7 @@ impl BoardNet {
             if unit.operation == Operation::Conv {
                 winograd::transform_weights_back(level, &scratch.du, dw);
             }
-            scratch.d_raw = d_raw;
+            scratch.normalised = normalised;
             self.scratch.put(scratch);
         });
         add_in_order(level, &partial, &mut self.gradients[unit.weight.clone()], workers);
@@ -439,11 +453,11 @@ impl Tape {
             positions,
             chunk: positions.div_ceil(CHUNKS),
             tiling: Tiling::new(board.height, board.width),
-            neighbours: Neighbours::new(board.height, board.width),
         };
         let rows = shape.rows();
-        self.raw = units.iter().map(|unit| vec![0.0; rows * unit.channels.output]).collect();
-        self.out = self.raw.clone();
+        let numbers = |unit: &Unit| vec![0.0; rows * unit.channels.output];
+        self.raw = units.iter().map(|unit| if unit.norm.is_some() { numbers(unit) } else { Vec::new() }).collect();
+        self.out = units.iter().map(numbers).collect();
         self.moments =
             units.iter().map(|unit| (vec![0.0; unit.channels.output], vec![1.0; unit.channels.output])).collect();
         self.pooled = vec![0.0; positions * POOLED];
@@ -454,9 +468,9 @@ impl Tape {
 }
 
 impl Scratch {
-    fn patches(&mut self, neighbours: &Neighbours, planes: usize, x: &[f32]) -> &[f32] {
+    fn patches(&mut self, board: Board, planes: usize, x: &[f32]) -> &[f32] {
         self.patches.resize(9 * x.len(), 0.0);
-        neighbours.patches(planes, x, &mut self.patches);
+        direct::patches((board.height, board.width), planes, x, &mut self.patches);
         &self.patches
     }
 }
