@@ -94,9 +94,8 @@ impl Progress {
         let makers: [(&str, fn() -> Box<dyn Player<Grid>>); 2] =
             [("random", || Box::new(Random)), ("greedy", || Box::new(Greedy))];
         for (name, make) in makers {
-            let results = Seat::BOTH.map(|seat| {
-                score(&self.game, &mut agent, seat, (0..100).map(|_| make()).collect())
-            });
+            let results =
+                Seat::BOTH.map(|seat| score(&self.game, &mut agent, seat, (0..100).map(|_| make()).collect()));
             let [(x, a), (o, b)] = results;
             line += &format!(" | {name} {x:.1} {o:.1} (lost {a}+{b})");
         }
@@ -193,7 +192,8 @@ fn scattered(game: &Grid, position: &Position, rng: &mut Rng) -> Action {
     loop {
         let action = game.random_legal(position, rng);
         let (column, row) = (usize::from(action) % game.columns(), usize::from(action) / game.columns());
-        let near = |cell: &usize| (cell % game.columns()).abs_diff(column).max((cell / game.columns()).abs_diff(row)) <= 1;
+        let near =
+            |cell: &usize| (cell % game.columns()).abs_diff(column).max((cell / game.columns()).abs_diff(row)) <= 1;
         if stones.is_empty() || stones.iter().any(near) || rng.chance(0.02) {
             return action;
         }

@@ -35,16 +35,26 @@
 //! 4. The loser is paid (there: never), by one of the two forms above; the advantage knows that seats alternate.
 //! 5. Evaluation in both seats, by sampling and by the likeliest move (there: one seat).
 //!
-//! Preset `strong` adds one network for both seats and for policy and value, planes of stones in the canonical orientation,
-//! random openings, a rate and an entropy that fall to 0, and gradients that are cut at a norm.
+//! Preset `strong` adds one network for both seats and for policy and value, planes of stones, random openings, a rate and an
+//! entropy that fall, and gradients that are cut at a norm. On the boards of Gomoku and Connect Four, where the network is
+//! residual, also:
+//! - *Smaller boards first.* A residual network's weights belong to no place, so they are learned where games are short and
+//!   cheap and carried over.
+//! - *What a search proves.* Looking two plies ahead is exact and nearly free: it knows the moves that win at once and, where
+//!   none does, those that leave the opponent no win at once. These are a target of their own: - c_s ln of the probability of
+//!   all such moves together is added to the loss, and never goes through the ratio, since no policy sampled it. Without it
+//!   (`search = 0`) nothing but the outcomes of games teaches the network what a four is.
+
+mod loss;
 
 use net::file::Tensor;
-use net::math::{exp, ln};
+use net::math::ln;
 use net::{NetError, Outputs, Workers};
-use rules::{Action, Game, Outcome, Rng, Seat, game::legal_actions};
+use rules::{Action, Game, Outcome, Rng, Seat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::loss::{Loss, Sums, sound};
 use crate::kit::actor_critic::{ActorCritic, ActorCriticPlayer, Inputs, Kind, Network, Orientation, shown_legal};
 use crate::kit::advantage::{Form, moments};
 use crate::kit::schedule::Linear;
@@ -147,7 +157,7 @@ fn article() -> Config {
 }
 
 /// Ours, for tic-tac-toe.
-fn strong() -> Config {
+fn strong_of_tictactoe() -> Config {
     Config {
         games: 100_000,
         iteration: 500,
@@ -168,18 +178,17 @@ fn strong() -> Config {
     }
 }
 
-/// Ours, for Gomoku.
-fn gomoku() -> Config {
+/// Ours, for boards on which a residual network pays.
+fn board(games: u64, curriculum: &[(u64, u64)]) -> Config {
     Config {
-        games: 20_000,
+        games,
         iteration: 128,
         epochs: 2,
-        minibatch: 256,
+        minibatch: 128,
+        curriculum: curriculum.to_vec(),
         openings: 20,
-        gamma: 0.99,
-        lambda: 0.95,
+        value: 1.0,
         search: 1.0,
-        divergence: 0.0,
         rate: Linear { start: 0.002, end: 0.0002 },
         entropy: Linear { start: 0.01, end: 0.001 },
         network: Network {
@@ -188,7 +197,7 @@ fn gomoku() -> Config {
             inputs: Inputs::Planes,
             orientation: Orientation::Random,
         },
-        ..strong()
+        ..strong_of_tictactoe()
     }
 }
 
@@ -203,113 +212,6 @@ struct Sample<P> {
     advantage: f32,
     /// The value that its position should have.
     target: f32,
-}
-
-/// Which legal actions a search of two plies finds sound: those that win at once or, where none does, those that leave the
-/// opponent no win at once. Empty where it cannot tell: all are sound, or none.
-fn sound<G: Game>(game: &G, position: &G::Position) -> Vec<bool> {
-    let (legal, mut wins) = (legal_actions(game, position), Vec::new());
-    game.winning(position, &mut wins);
-    let sound: Vec<bool> = if wins.is_empty() {
-        let safe = |&action: &Action| {
-            let mut after = *position;
-            game.play(&mut after, action);
-            wins.clear();
-            game.winning(&after, &mut wins);
-            wins.is_empty()
-        };
-        legal.iter().map(safe).collect()
-    } else {
-        legal.iter().map(|action| wins.contains(action)).collect()
-    };
-    if sound.contains(&true) && sound.contains(&false) { sound } else { Vec::new() }
-}
-
-/// The coefficients of the loss.
-#[derive(Clone, Copy, Debug)]
-struct Loss {
-    clip: f32,
-    value: f32,
-    entropy: f32,
-    search: f32,
-}
-
-/// What the loss of one move is made of.
-#[derive(Clone, Copy, Debug, Default)]
-struct Terms {
-    policy: f32,
-    value: f32,
-    entropy: f32,
-    /// - ln of the probability of a sound action.
-    search: f32,
-    ratio: f32,
-}
-
-impl Loss {
-    /// The loss of a move: `logits` and `value` are the network's, `legal` the legal actions as the network sees them,
-    /// `chosen` the index of the move among them. Adds `weight` times the gradient to `d_logits`; returns the terms and
-    /// `weight` times the gradient by the value. `p` receives the policy.
-    #[allow(clippy::too_many_arguments, reason = "what is given, and where the gradient goes")]
-    fn of(
-        &self,
-        (logits, value): (&[f32], f32),
-        (legal, chosen, sound): (&[Action], usize, &[bool]),
-        (log_p_old, advantage, target): (f32, f32, f32),
-        weight: f32,
-        p: &mut Vec<f32>,
-        d_logits: &mut [f32],
-    ) -> (Terms, f32) {
-        net::loss::softmax(logits, legal, p);
-        let log = |p: f32| ln(p.max(f32::MIN_POSITIVE));
-        let ratio = exp(log(p[chosen]) - log_p_old);
-        let clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip);
-        let policy = -(ratio * advantage).min(clipped * advantage);
-        // Where the clipped term is the smaller one, nothing depends on the ratio.
-        let d_ratio = if ratio * advantage <= clipped * advantage { -advantage } else { 0.0 };
-        let entropy: f32 = -p.iter().map(|&p| p * log(p)).sum::<f32>();
-        // The probability of all sound actions together; of all actions where the search cannot tell.
-        let is_sound = |i: usize| sound.get(i).is_none_or(|&sound| sound);
-        let p_sound: f32 = p.iter().enumerate().filter(|(i, _)| is_sound(*i)).map(|(_, p)| p).sum();
-        let p_sound = p_sound.max(f32::MIN_POSITIVE);
-        let search = if sound.is_empty() { 0.0 } else { self.search };
-        for (i, (&action, &p)) in legal.iter().zip(&*p).enumerate() {
-            // d ln p_chosen / d logit_i = [i = chosen] - p_i, and d H / d logit_i = - p_i (ln p_i + H).
-            let d_log = f32::from(u8::from(i == chosen)) - p;
-            let mut d = d_ratio * ratio * d_log + self.entropy * p * (log(p) + entropy);
-            // d ln p_sound / d logit_i = [i is sound] p_i / p_sound - p_i.
-            d -= search * (if is_sound(i) { p / p_sound } else { 0.0 } - p);
-            d_logits[usize::from(action)] += weight * d;
-        }
-        let (square, d_square) = net::loss::squared_error(value, target);
-        let search = if sound.is_empty() { 0.0 } else { -log(p_sound) };
-        (Terms { policy, value: square, entropy, search, ratio }, weight * self.value * d_square)
-    }
-}
-
-/// Sums over the moves of an iteration.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    moves: f64,
-    policy: f64,
-    value: f64,
-    entropy: f64,
-    divergence: f64,
-    clipped: f64,
-    search: f64,
-    searched: f64,
-}
-
-impl Sums {
-    fn add(&mut self, terms: Terms, clip: f32) {
-        self.moves += 1.0;
-        self.policy += f64::from(terms.policy);
-        self.value += f64::from(terms.value);
-        self.entropy += f64::from(terms.entropy);
-        // (r - 1) - ln r: never negative, and its mean is KL(p_old, p).
-        self.divergence += f64::from(terms.ratio - 1.0 - ln(terms.ratio.max(f32::MIN_POSITIVE)));
-        self.clipped += f64::from(u8::from((terms.ratio - 1.0).abs() > clip));
-        self.search += f64::from(terms.search);
-    }
 }
 
 /// The method while it learns.
@@ -342,7 +244,10 @@ impl<G: Game> Ppo<G> {
         for &(side, games) in &self.config.curriculum {
             end += games;
             if game < end {
-                return (self.game.resized(side as usize).expect("checked when it was made"), end.min(self.config.games));
+                return (
+                    self.game.resized(side as usize).expect("checked when it was made"),
+                    end.min(self.config.games),
+                );
             }
         }
         (self.game.clone(), self.config.games)
@@ -389,10 +294,17 @@ impl<G: Game> Ppo<G> {
         // Normalised over the iteration, so that the policy's loss has the same scale whatever the games were like.
         let (mean, variance) = moments(&advantages_of);
         let scale = 1.0 / (variance.sqrt() + 1e-8);
-        let samples = steps.iter().zip(log_p).zip(advantages_of.iter().zip(targets));
-        let samples = samples.map(|((&step, log_p), (&advantage, target))| {
+        let mut sound_of = vec![Vec::new(); steps.len()];
+        if self.config.search > 0.0 {
+            let items = steps.chunks(64).zip(sound_of.chunks_mut(64)).collect();
+            workers.each(items, |(steps, sound_of): (&[Step<_>], &mut [Vec<bool>])| {
+                let each = steps.iter().zip(sound_of);
+                each.for_each(|(step, actions)| *actions = sound(&self.board, &step.position));
+            });
+        }
+        let samples = steps.iter().zip(sound_of).zip(log_p).zip(advantages_of.iter().zip(targets));
+        let samples = samples.map(|(((&step, sound), log_p), (&advantage, target))| {
             let advantage = ((f64::from(advantage) - mean) * scale) as f32;
-            let sound = if self.config.search > 0.0 { sound(&self.board, &step.position) } else { Vec::new() };
             Sample { step, sound, log_p, advantage, target }
         });
         Ok(Batch { samples: samples.collect(), explained, spread: spread / choices.max(1.0) })
@@ -422,9 +334,9 @@ impl<G: Game> Ppo<G> {
                 shown_legal(&self.board, &step.position, step.symmetry, &mut legal, &mut shown);
                 let chosen = legal.iter().position(|&action| action == step.action).expect("a legal move was made");
                 let sample = (*log_p, *advantage, *target);
-                let (terms, d_value) = loss.of((logits, value), (&shown, chosen, sound), sample, weight, &mut p, d_logits);
-                sums.add(terms, clip);
-                sums.searched += f64::from(u8::from(!sound.is_empty()));
+                let (terms, d_value) =
+                    loss.of((logits, value), (&shown, chosen, sound), sample, weight, &mut p, d_logits);
+                sums.add(terms, clip, !sound.is_empty());
                 d.value.push(d_value);
             }
             self.net.descend(&d, rate, workers)?;
@@ -443,14 +355,19 @@ impl<G: Game> Learner<G> for Ppo<G> {
     const ABOUT: &'static str = "proximal policy optimisation by self-play, without search";
 
     fn presets(game: &G) -> Vec<Preset<Config>> {
-        let article = Preset { name: "article", about: "as published, done completely", config: article() };
-        let strong = Preset { name: "strong", about: "ours: one network for both seats", config: strong() };
-        let board = Preset { name: "strong", about: "ours: a residual network", config: gomoku() };
-        match game.name().as_str() {
-            "tictactoe" => vec![strong, article],
-            _ if game.resized(9).is_some() => vec![board, article],
-            _ => Vec::new(),
-        }
+        let strong = |about, config| Preset { name: "strong", about, config };
+        let ours = match game.name().as_str() {
+            "tictactoe" => strong("ours: one network for both seats", strong_of_tictactoe()),
+            "connect4" => strong("ours: a residual network", board(40_000, &[])),
+            name if name.starts_with("gomoku") && game.columns() <= 9 => {
+                strong("ours: a residual network, smaller boards first", board(40_000, &[]))
+            }
+            name if name.starts_with("gomoku") => {
+                strong("ours: a residual network, smaller boards first", board(60_000, &[(7, 4_000), (9, 36_000)]))
+            }
+            _ => return Vec::new(),
+        };
+        vec![ours, Preset { name: "article", about: "as published, done completely", config: article() }]
     }
 
     fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {
@@ -523,11 +440,14 @@ impl<G: Game> Learner<G> for Ppo<G> {
                 ("policy_loss", mean(sums.policy)),
                 ("value_loss", mean(sums.value)),
                 ("entropy", mean(sums.entropy)),
-                ("sound", Metric::Real((-sums.search / sums.searched.max(1.0)).exp())),
                 ("divergence", mean(sums.divergence)),
                 ("clip_share", mean(sums.clipped)),
                 ("explained_variance", Metric::Real(batch.explained)),
             ];
+            if self.config.search > 0.0 {
+                // The probability of sound moves: the geometric mean over the positions in which some are not.
+                metrics.push(("sound", Metric::Real((-sums.search / sums.searched.max(1.0)).exp())));
+            }
             if self.config.evaluate > 0 && iteration.is_multiple_of(self.config.evaluate) {
                 metrics.extend(against_random(&self.net.reader(&self.game), self.seed));
             }
@@ -569,42 +489,13 @@ mod tests {
     use crate::kit::choose::argmax;
     use crate::kit::testing;
     use crate::learner::{Agent, Opinion, Unwatched};
-    use net::gradcheck::worst_error;
+    use rules::grid::Grid;
     use rules::tictactoe::TicTacToe;
     use rules::tiny::Tiny;
 
-    #[test]
-    fn the_gradient_is_that_of_finite_differences_on_both_sides_of_the_clip() {
-        let logits = [0.4, -0.3, 9.0, 0.2];
-        let legal: [Action; 3] = [0, 1, 3];
-        let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.05, search: 0.0 };
-        let mut p = Vec::new();
-        net::loss::softmax(&logits, &legal, &mut p);
-        // Ratios of 1, of 1.5 and of 0.5, each with either sign of the advantage: two of the six are clipped.
-        for (ratio, advantage) in [(1.0, 1.3), (1.0, -1.3), (1.5, 1.3), (1.5, -1.3), (0.5, 1.3), (0.5, -1.3)] {
-            let old = ln(p[1]) - ln(ratio);
-            let given = (old, advantage, -0.4);
-            let total = |x: &[f32], d: &mut [f32]| {
-                let (terms, d_value) = loss.of((&x[..4], x[4]), (&legal, 1, &[]), given, 1.0, &mut p.clone(), &mut d[..4]);
-                d[4] = d_value;
-                f64::from(terms.policy + loss.value * terms.value - loss.entropy * terms.entropy)
-            };
-            let at = [logits[0], logits[1], logits[2], logits[3], 0.7];
-            let mut d = [0.0; 5];
-            total(&at, &mut d);
-            assert!(worst_error(&at, &d, 1e-2, |x| total(x, &mut [0.0; 5])) < 1e-3, "ratio {ratio}, {advantage}");
-            assert_eq!(d[2], 0.0, "an illegal action receives nothing");
-            let clipped = (ratio, advantage > 0.0) == (1.5, true) || (ratio, advantage > 0.0) == (0.5, false);
-            let without = Loss { entropy: 0.0, ..loss };
-            let mut d = [0.0; 4];
-            without.of((&logits, 0.0), (&legal, 1, &[]), given, 1.0, &mut Vec::new(), &mut d);
-            assert_eq!(d == [0.0; 4], clipped, "ratio {ratio}, advantage {advantage}");
-        }
-    }
-
     fn small(kind: Kind, hidden: &[usize]) -> Config {
-        let network = Network { kind, hidden: hidden.to_vec(), ..strong().network };
-        Config { games: 300, iteration: 100, epochs: 2, minibatch: 32, network, ..strong() }
+        let network = Network { kind, hidden: hidden.to_vec(), ..strong_of_tictactoe().network };
+        Config { games: 300, iteration: 100, epochs: 2, minibatch: 32, network, ..strong_of_tictactoe() }
     }
 
     fn every_kind() -> [Config; 3] {
@@ -746,19 +637,56 @@ mod tests {
     }
 
     #[test]
+    fn a_curriculum_goes_from_board_to_board_and_goes_on_from_a_saved_state() {
+        let game = Grid::mnk(4, 4, 3, false).unwrap();
+        let config = Config { curriculum: vec![(3, 150)], search: 0.5, ..small(Kind::Residual, &[16]) };
+        struct Stopper(u64, Vec<Row>);
+        impl Watch<Ppo<Grid>> for Stopper {
+            fn row(&mut self, row: &Row) {
+                self.1.push(row.clone());
+            }
+            fn pause(&mut self, learner: &Ppo<Grid>) -> Control {
+                if learner.games() == self.0 { Control::Stop } else { Control::Continue }
+            }
+        }
+        let mut whole = Ppo::new(&game, &config, 9).unwrap();
+        let mut rows = Stopper(0, Vec::new());
+        whole.train(&mut rows).unwrap();
+        // An iteration never belongs to two boards.
+        assert_eq!(rows.1.iter().map(|row| row.games).collect::<Vec<_>>(), [100, 150, 250, 300]);
+        assert_eq!([0, 149, 150, 299].map(|n| whole.stage(n).0.cells()), [9, 9, 16, 16]);
+        for stop in [100, 150, 250] {
+            let mut first = Ppo::new(&game, &config, 9).unwrap();
+            first.train(&mut Stopper(stop, Vec::new())).unwrap();
+            let mut second = Ppo::restore(&game, &config, 9, &first.save()).unwrap();
+            second.train(&mut Unwatched).unwrap();
+            assert!(second.save() == whole.save(), "stopped after {stop}");
+        }
+        // The agent plays on the game's own board.
+        assert!(matches!(whole.agent().opinion(&game, &game.start()), Opinion::Probabilities(p) if p.len() == 16));
+        let refused = |config: &Config| Ppo::new(&game, config, 1).err().unwrap().field;
+        assert_eq!(refused(&Config { curriculum: vec![(2, 10)], ..config.clone() }), "curriculum");
+        let dense = small(Kind::Shared, &[16]);
+        assert_eq!(refused(&Config { curriculum: vec![(3, 10)], ..dense }), "curriculum");
+    }
+
+    #[test]
     fn the_strong_preset_is_unbeatable() {
         testing::assert_unbeatable::<Ppo<TicTacToe>>(1);
     }
 
     #[test]
     fn settings_are_strict() {
-        testing::assert_config_is_strict::<Ppo<TicTacToe>>(&Config { rate: Linear::constant(f32::NAN), ..strong() });
+        testing::assert_config_is_strict::<Ppo<TicTacToe>>(&Config {
+            rate: Linear::constant(f32::NAN),
+            ..strong_of_tictactoe()
+        });
         let refused = |config: Config| learner::Config::check(&config).unwrap_err().field;
-        let with = |network| Config { network, ..strong() };
-        let residual = Network { kind: Kind::Residual, hidden: vec![32, 16], ..strong().network };
+        let with = |network| Config { network, ..strong_of_tictactoe() };
+        let residual = Network { kind: Kind::Residual, hidden: vec![32, 16], ..strong_of_tictactoe().network };
         assert_eq!(refused(with(residual.clone())), "network.hidden");
         assert_eq!(refused(with(Network { hidden: vec![16], inputs: Inputs::Signed, ..residual })), "network.inputs");
-        assert_eq!(refused(Config { clip: 0.0, ..strong() }), "clip");
-        assert_eq!(refused(Config { iteration: 0, ..strong() }), "iteration");
+        assert_eq!(refused(Config { clip: 0.0, ..strong_of_tictactoe() }), "clip");
+        assert_eq!(refused(Config { iteration: 0, ..strong_of_tictactoe() }), "iteration");
     }
 }
