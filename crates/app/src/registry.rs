@@ -161,7 +161,12 @@ impl Known for Connect4 {
     }
 
     fn methods(&self) -> Vec<Box<dyn Method<Self>>> {
-        vec![of::<Self, Outcome<Self>>(), of::<Self, TdBackward<Self>>(), of::<Self, QLearning<Self>>()]
+        vec![
+            of::<Self, Outcome<Self>>(),
+            of::<Self, TdBackward<Self>>(),
+            of::<Self, QLearning<Self>>(),
+            of::<Self, Ppo<Self>>(),
+        ]
     }
 }
 
@@ -212,6 +217,11 @@ impl Known for Grid {
             Rule::Standard => EngineRule::Standard,
             Rule::Renju => EngineRule::Renju,
         })
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method<Self>>> {
+        let tried = !Ppo::<Self>::presets(self).is_empty();
+        tried.then(of::<Self, Ppo<Self>>).into_iter().collect()
     }
 }
 

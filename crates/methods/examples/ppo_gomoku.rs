@@ -145,7 +145,7 @@ fn score<E: Evaluator<Grid>>(
 struct Shapes([Vec<(Position, Vec<Action>)>; 4]);
 
 /// Positions of each shape.
-const EACH: usize = 400;
+const EACH: usize = 300;
 
 impl Shapes {
     fn new(game: &Grid) -> Shapes {
@@ -226,14 +226,19 @@ impl Stones<'_> {
         self.empty().filter(|&cell| self.wins(cell, seat)).map(|cell| cell as Action).collect()
     }
 
-    /// The cells on which a stone of `seat` leaves at least so many on which it then makes five.
-    fn making(&self, seat: Seat, threats: usize) -> Vec<Action> {
+    /// Those of the cells on which a stone of `seat` makes at least so many others winning, where none was.
+    fn making(&self, cells: impl Iterator<Item = usize>, seat: Seat, threats: usize) -> Vec<Action> {
+        let columns = self.0.columns();
         let makes = |&cell: &usize| {
             let mut after = self.clone();
             after.1[cell] = Some(seat);
-            !self.wins(cell, seat) && after.winning(seat).len() >= threats
+            let near = |&other: &usize| {
+                let (dc, dr) = ((cell % columns).abs_diff(other % columns), (cell / columns).abs_diff(other / columns));
+                dc.max(dr) <= 4 && (dc == 0 || dr == 0 || dc == dr)
+            };
+            after.empty().filter(near).filter(|&other| after.wins(other, seat)).count() >= threats
         };
-        self.empty().filter(makes).map(|cell| cell as Action).collect()
+        cells.filter(makes).map(|cell| cell as Action).collect()
     }
 }
 
@@ -254,19 +259,21 @@ fn shape_of(game: &Grid, position: &Position) -> Option<(usize, Vec<Action>)> {
         1 => return Some((1, blocks)),
         _ => return None,
     }
-    let open_fours = stones.making(own, 2);
+    let open_fours = stones.making(stones.empty(), own, 2);
     if !open_fours.is_empty() {
         return Some((2, open_fours));
     }
-    if stones.making(other, 2).is_empty() {
+    let threats = stones.making(stones.empty(), other, 2);
+    if threats.is_empty() {
         return None;
     }
     // A four of one's own is an answer as well; else nothing may be left that makes two threats.
-    let fours = stones.making(own, 1);
+    let fours = stones.making(stones.empty(), own, 1);
     let answers = |&cell: &usize| {
         let mut after = stones.clone();
         after.1[cell] = Some(own);
-        fours.contains(&(cell as Action)) || after.making(other, 2).is_empty()
+        let left = threats.iter().map(|&threat| usize::from(threat)).filter(|&threat| threat != cell);
+        fours.contains(&(cell as Action)) || after.making(left, other, 2).is_empty()
     };
     let right: Vec<Action> = stones.empty().filter(answers).map(|cell| cell as Action).collect();
     (!right.is_empty()).then_some((3, right))

@@ -50,7 +50,7 @@ mod loss;
 use net::file::Tensor;
 use net::math::ln;
 use net::{NetError, Outputs, Workers};
-use rules::{Action, Game, Outcome, Rng, Seat};
+use rules::{Game, Outcome, Rng, Seat};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -489,6 +489,7 @@ mod tests {
     use crate::kit::choose::argmax;
     use crate::kit::testing;
     use crate::learner::{Agent, Opinion, Unwatched};
+    use rules::Action;
     use rules::grid::Grid;
     use rules::tictactoe::TicTacToe;
     use rules::tiny::Tiny;

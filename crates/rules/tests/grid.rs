@@ -47,6 +47,14 @@ fn every_kind_of_board_obeys_the_laws() {
 }
 
 #[test]
+fn a_square_board_has_relatives_of_every_side_on_which_a_row_fits() {
+    assert_eq!(game("gomoku:15:renju").resized(9), Some(game("gomoku:9:renju")));
+    assert_eq!(game("gomoku").resized(5), Some(game("gomoku:5")));
+    assert_eq!([4, 23].map(|side| game("gomoku").resized(side)), [None; 2]);
+    assert_eq!(game("mnk:7,6,4:gravity").resized(6), None);
+}
+
+#[test]
 fn a_position_is_at_most_200_bytes() {
     assert!(size_of::<Position>() <= 200);
 }

@@ -113,7 +113,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_written() {
     assert!(refused("tictactoe --methods outcome,outcome").contains("named twice"));
     assert!(refused("tictactoe --preset best").contains("there are: strong, article"));
     assert!(refused("tictactoe --methods monte_carlo:best").contains("there are: strong, article"));
-    assert!(refused("gomoku").contains("no method has been tried"));
+    assert!(refused("mnk:5,5,4").contains("no method has been tried"));
     assert!(refused("connect4 --against nobody").contains("no player 'nobody'"));
     let impossible = [
         "--seeds 0",

@@ -425,3 +425,64 @@ impl<G: Game> Agent<G> for ActorCriticPlayer<G> {
         Some(Box::new(ActorCriticPlayer { sampled: true, ..self.clone() }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use rules::connect4::Connect4;
+    use rules::grid::{Grid, Rule as GridRule};
+
+    fn network(kind: Kind, inputs: Inputs) -> Network {
+        Network { kind, hidden: vec![16], inputs, orientation: Orientation::Random }
+    }
+
+    /// Of a thousand positions of random games: all numbers turn together, the legal actions with them, and two positions
+    /// look alike only if they are the same.
+    fn assert_shown_whole<G: Game>(game: &G, network: &Network) {
+        let (mut rng, mut seen) = (Rng::new(7, 0), HashMap::new());
+        let mut position = game.start();
+        for _ in 0..1_000 {
+            if game.outcome(&position).is_over() {
+                position = game.start();
+            }
+            let shown = |position: &G::Position, symmetry| {
+                let mut row = Vec::new();
+                network.write(game, position, symmetry, &mut row);
+                row
+            };
+            let (mut legal, mut turned_legal) = (Vec::new(), Vec::new());
+            for &symmetry in game.symmetries() {
+                let turned = game.transform(symmetry, &position);
+                assert_eq!(shown(&position, symmetry), shown(&turned, Symmetry::IDENTITY));
+                shown_legal(game, &position, symmetry, &mut legal, &mut turned_legal);
+                turned_legal.sort_unstable();
+                assert_eq!(turned_legal, legal_actions(game, &turned));
+            }
+            let bits: Vec<u32> = shown(&position, Symmetry::IDENTITY).into_iter().map(f32::to_bits).collect();
+            assert_eq!(*seen.entry(bits).or_insert(position), position);
+            let action = game.random_legal(&position, &mut rng);
+            game.play(&mut position, action);
+        }
+        assert!(seen.len() > 500, "{}", seen.len());
+    }
+
+    #[test]
+    fn a_position_is_shown_whole_and_turned_whole() {
+        let gomoku = Grid::gomoku(6, GridRule::Freestyle).unwrap();
+        for (kind, inputs) in
+            [(Kind::Shared, Inputs::Signed), (Kind::Shared, Inputs::Planes), (Kind::Residual, Inputs::Planes)]
+        {
+            assert_shown_whole(&gomoku, &network(kind, inputs));
+            assert_shown_whole(&Connect4, &network(kind, inputs));
+        }
+    }
+
+    #[test]
+    fn a_mirror_takes_the_first_column_to_the_last() {
+        let (mut legal, mut shown) = (Vec::new(), Vec::new());
+        shown_legal(&Connect4, &Connect4.start(), Symmetry::MIRROR[1], &mut legal, &mut shown);
+        assert_eq!((legal[0], shown[0], shown[6]), (0, 6, 0));
+    }
+}
