@@ -50,6 +50,9 @@ fn main() {
     }
 }
 
+/// Makes a player.
+type Maker = fn() -> Box<dyn Player<Grid>>;
+
 /// What is printed while it learns.
 struct Progress {
     game: Grid,
@@ -91,8 +94,7 @@ impl Progress {
             }
         }
         let mut agent = learner.agent();
-        let makers: [(&str, fn() -> Box<dyn Player<Grid>>); 2] =
-            [("random", || Box::new(Random)), ("greedy", || Box::new(Greedy))];
+        let makers: [(&str, Maker); 2] = [("random", || Box::new(Random)), ("greedy", || Box::new(Greedy))];
         for (name, make) in makers {
             let results =
                 Seat::BOTH.map(|seat| score(&self.game, &mut agent, seat, (0..100).map(|_| make()).collect()));

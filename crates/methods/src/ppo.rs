@@ -179,13 +179,13 @@ fn strong_of_tictactoe() -> Config {
 }
 
 /// Ours, for boards on which a residual network pays.
-fn board(games: u64, curriculum: &[(u64, u64)]) -> Config {
+fn board(curriculum: Vec<(u64, u64)>) -> Config {
     Config {
-        games,
+        games: 40_000,
         iteration: 128,
         epochs: 2,
         minibatch: 128,
-        curriculum: curriculum.to_vec(),
+        curriculum,
         openings: 20,
         value: 1.0,
         search: 1.0,
@@ -358,12 +358,10 @@ impl<G: Game> Learner<G> for Ppo<G> {
         let strong = |about, config| Preset { name: "strong", about, config };
         let ours = match game.name().as_str() {
             "tictactoe" => strong("ours: one network for both seats", strong_of_tictactoe()),
-            "connect4" => strong("ours: a residual network", board(40_000, &[])),
-            name if name.starts_with("gomoku") && game.columns() <= 9 => {
-                strong("ours: a residual network, smaller boards first", board(40_000, &[]))
-            }
+            "connect4" => strong("ours: a residual network", board(Vec::new())),
             name if name.starts_with("gomoku") => {
-                strong("ours: a residual network, smaller boards first", board(60_000, &[(7, 4_000), (9, 36_000)]))
+                let smaller = [(7, 4_000), (9, 16_000)].into_iter().filter(|(side, _)| *side < game.columns() as u64);
+                strong("ours: a residual network, smaller boards first", board(smaller.collect()))
             }
             _ => return Vec::new(),
         };

@@ -335,7 +335,7 @@ impl Game for Grid {
 
     fn resized(&self, side: usize) -> Option<Grid> {
         let fits = self.columns == self.rows && (self.length()..=MAX_SIZE).contains(&side);
-        fits.then(|| Grid { columns: side as u8, rows: side as u8, ..*self })
+        fits.then_some(Grid { columns: side as u8, rows: side as u8, ..*self })
     }
 
     fn start(&self) -> Position {

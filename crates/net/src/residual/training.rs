@@ -179,13 +179,13 @@ impl BoardNet {
         let mut sums = vec![0.0f64; CHUNKS * 2 * channels.output];
         // Without a normalisation, whose moments need the whole batch first, each group's output is finished at once.
         let product = if unit.norm.is_some() { &mut raw } else { &mut out };
-        let items = x
+        let items: Vec<_> = x
             .chunks(step * channels.input)
             .zip(product.chunks_mut(length))
             .zip(sums.chunks_mut(2 * channels.output))
             .enumerate()
             .collect();
-        workers.each(items, |(n, ((x, y), sums)): (usize, ((&[f32], &mut [f32]), &mut [f64]))| {
+        workers.each(items, |(n, ((x, y), sums))| {
             let mut scratch = self.scratch.take();
             let finished = unit.norm.is_none();
             if finished && residual.is_some() {
