@@ -62,7 +62,7 @@ fn every_preset_starts() {
             for preset in method["presets"].as_array().unwrap() {
                 let [game, method, preset] =
                     [&game["name"], &method["name"], &preset["name"]].map(|v| v.as_str().unwrap());
-                bench.ok(&format!("train {game} --method {method} --preset {preset} --games 300 --out run-{presets}"));
+                bench.ok(&format!("train {game} --method {method} --preset {preset} --games 100 --out run-{presets}"));
                 presets += 1;
             }
         }
