@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow, bail};
 use arena::Record;
 use arena::formats::{self, GameTree};
-use methods::learner::Agent;
+use methods::learner::{Agent, Learner};
 use methods::monte_carlo::MonteCarlo;
 use methods::outcome::Outcome;
 use methods::ppo::Ppo;
@@ -43,9 +43,6 @@ use crate::threats::Threats;
 
 /// The game that is meant when none is named.
 pub(crate) const DEFAULT_GAME: &str = "tictactoe";
-
-/// The method that is meant when none is named.
-pub(crate) const DEFAULT_METHOD: &str = "outcome";
 
 /// A name for each kind of game; those with a colon stand for others of their kind.
 pub(crate) const GAMES: [&str; 5] = ["tictactoe", "connect4", "gomoku", "gomoku:15:renju", "mnk:5,5,4"];
@@ -244,13 +241,19 @@ pub(crate) fn with_game<W: WithGame>(name: &str, work: W) -> Result<W::Output> {
     }
 }
 
+/// The method that is meant when none is named: the game's first.
+pub(crate) fn default_method<G: Known>(game: &G) -> Result<Box<dyn Method<G>>> {
+    let first = game.methods().into_iter().next();
+    first.ok_or_else(|| anyhow!("no method has been tried on {}", game.title()))
+}
+
 /// The method of this name.
 pub(crate) fn method<G: Known>(game: &G, name: &str) -> Result<Box<dyn Method<G>>> {
+    default_method(game)?;
     let mut all = game.methods();
     let names = all.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ");
     match all.iter().position(|method| method.name() == name) {
         Some(i) => Ok(all.swap_remove(i)),
-        None if names.is_empty() => bail!("no method has been tried on {}", game.title()),
         None => bail!("there is no method {} for {}; there are: {names}", quote(name), game.title()),
     }
 }

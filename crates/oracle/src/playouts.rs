@@ -150,7 +150,10 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 4].map(|plies| openings(&Connect4, plies).len()), counts);
     }
 
-    fn play(player: fn(&Arc<Table<TicTacToe>>) -> Box<dyn Player<TicTacToe>>, seat: Seat, threads: usize) -> Playouts {
+    /// Makes a player from the table of the game.
+    type Make = fn(&Arc<Table<TicTacToe>>) -> Box<dyn Player<TicTacToe>>;
+
+    fn play(player: Make, seat: Seat, threads: usize) -> Playouts {
         let table = Arc::new(Table::new(&TicTacToe));
         let make = || player(&table);
         let exact = || -> Box<dyn Exact<TicTacToe>> { Box::new(Perfect(table.clone())) };

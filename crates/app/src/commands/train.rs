@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 use crate::files;
 use crate::method::NewRun;
-use crate::registry::{self, DEFAULT_METHOD, Known, WithGame};
+use crate::registry::{self, Known, WithGame};
 use crate::run::{self, RUNS};
 use crate::settings::Change;
 use crate::talk::{self, Look};
@@ -28,9 +28,9 @@ use crate::training::Course;
 pub(crate) struct Args {
     /// The game ('tengen list' shows all)
     game: String,
-    /// The method of learning
-    #[arg(long, short, default_value = DEFAULT_METHOD)]
-    method: String,
+    /// The method of learning [default: the game's first in 'tengen list']
+    #[arg(long, short)]
+    method: Option<String>,
     /// The settings to start from: 'article' is the published recipe, 'strong' ours [default: the method's first]
     #[arg(long, short)]
     preset: Option<String>,
@@ -84,7 +84,7 @@ impl Args {
     pub(crate) fn by_default(game: &str) -> Args {
         Args {
             game: game.to_owned(),
-            method: DEFAULT_METHOD.to_owned(),
+            method: None,
             preset: None,
             games: None,
             seed: None,
@@ -116,7 +116,10 @@ impl WithGame for Train<'_> {
 
     fn run<G: Known>(self, game: G) -> Result<PathBuf> {
         let Args { method, preset, games, seed, out, set, course, .. } = self.args;
-        let method = registry::method(&game, method)?;
+        let method = match method {
+            Some(name) => registry::method(&game, name)?,
+            None => registry::default_method(&game)?,
+        };
         let folder_of = |seed| PathBuf::from(RUNS).join(format!("{}-{}-{seed}", files::name_of(&game), method.name()));
         let seed = match (seed, out) {
             (Some(seed), _) => *seed,
