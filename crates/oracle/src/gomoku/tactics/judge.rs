@@ -304,6 +304,21 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn threes_that_are_none_in_renju_need_no_answer_and_win_nothing() {
+        // On h8 Black would make a four that only six would complete, on either side. So White has time for two threes.
+        let threes = asked(Rule::Renju, "d8 f8 g8 i8 k8 i4 k5", "c8 h3 i3 j4 j5 n13", 'o');
+        assert_eq!(threes, Some((Kind::FalseThree, Region::Middle, "j3".to_owned())));
+        // Were c8 empty, Black could first make fours there, so that is no short win.
+        assert_eq!(asked(Rule::Renju, "d8 f8 g8 i8 k8 i4 k5", "b14 h3 i3 j4 j5 n13", 'o'), None);
+        // And if it is his move, he must stop a three, where in the free game he wins.
+        let (black, white) = ("d8 f8 g8 i8 k8", "c8 f3 g3 h3 n12");
+        let own = asked(Rule::Renju, black, white, 'x');
+        assert_eq!(own, Some((Kind::OwnFalseThree, Region::Middle, "e3 i3".to_owned())));
+        let free = asked(Rule::Freestyle, black, white, 'x');
+        assert_eq!(free, Some((Kind::OpenFour, Region::Middle, "h8".to_owned())));
+    }
+
+    #[test]
     fn what_is_lost_or_won_by_almost_everything_is_no_question() {
         // An open four cannot be stopped; two open threes are won by nearly any move.
         assert_eq!(asked(Rule::Freestyle, "f8 g8 h8 i8", "c2 m3 l12 c13", 'o'), None);

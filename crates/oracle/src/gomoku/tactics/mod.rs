@@ -43,6 +43,7 @@
 //!
 //! In the last three what is right without Renju's rule and what is right with it have no move in common: whoever sees a
 //! line as it is in the free game answers wrongly. A position that is one of them is of no other kind.
+//! Nor could Black, in a three that is none, still make a four of it that gains time, as then nobody has a short win.
 //!
 //! # Regions
 //!
@@ -54,15 +55,17 @@ mod judge;
 mod positions;
 mod set;
 mod short;
+mod themes;
 
 use rules::{Action, Game};
 
 pub use exam::{KindMarks, Marks, Share, exam};
 pub use judge::Judge;
-pub use positions::playout;
 #[cfg(test)]
 pub(super) use positions::worth;
+pub use positions::{playout, themed_playout};
 pub use set::{STORED, built_in, from_bytes, to_bytes};
+pub use themes::has_theme;
 
 /// A position with all of its right moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
