@@ -21,7 +21,7 @@ pub struct KindMarks {
     pub kind: Kind,
     /// Over all regions.
     pub all: Share,
-    /// By region, in the order of [`Region::ALL`].
+    /// By region, in the order of [`Region::ALL`](super::Region::ALL).
     pub regions: [Share; 3],
 }
 

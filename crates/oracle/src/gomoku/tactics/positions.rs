@@ -28,7 +28,7 @@ pub fn playout(game: &Grid, region: Region, rng: &mut Rng, visit: &mut dyn FnMut
     sides.fight(game, &mut position, anchor, vec![anchor], rng, visit);
 }
 
-/// As [`playout`], but the first stones are those of a [theme](super::themes) around the cell, for a kind of question
+/// As [`playout`], but the first stones are those of a theme around the cell, for a kind of question
 /// that hardly ever comes about by chance. Half of the stones between them are near it. Shows nothing if the theme has no
 /// room there or the stones in this order are no game.
 pub fn themed_playout(
