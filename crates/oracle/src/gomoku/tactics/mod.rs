@@ -43,7 +43,7 @@
 //!
 //! In the last three what is right without Renju's rule and what is right with it have no move in common: whoever sees a
 //! line as it is in the free game answers wrongly. A position that is one of them is of no other kind.
-//! Nor could Black, in a three that is none, still make a four of it that gains time, as then nobody has a short win.
+//! Hardly ever could Black still make a simple four of a three that is none: it gains time, and spoils short wins.
 //!
 //! # Regions
 //!
