@@ -64,6 +64,14 @@ mod tests {
     use super::*;
     use crate::gradcheck::worst_error;
 
+    /// Row C20 of the public reports (open_spiel, issue 127): numbers of illegal actions, however great, count for nothing.
+    #[test]
+    fn the_policy_is_one_of_legal_actions_whatever_the_others_say() {
+        let mut probabilities = Vec::new();
+        softmax(&[1e9, -1e9, 1e9, -1e9], &[1, 3], &mut probabilities);
+        assert_eq!(probabilities, [0.5, 0.5]);
+    }
+
     #[test]
     fn an_illegal_action_changes_nothing_and_receives_nothing() {
         let (legal, target) = ([0, 2, 3], [0.2, 0.5, 0.3]);

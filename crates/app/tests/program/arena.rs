@@ -26,6 +26,7 @@ fn run(bench: &Bench, arguments: &[&str]) -> super::Said {
     super::said(command.output().unwrap())
 }
 
+/// Row F10 of the public reports too: whoever is named is the one who played.
 #[test]
 fn a_table_says_who_is_stronger_and_adds_up() {
     let bench = Bench::new();

@@ -257,6 +257,7 @@ fn learning_from_a_person_makes_a_new_file_and_leaves_the_old_one() {
     assert!(bench.refused("play tictactoe --against random --learn").contains("only an agent can learn"));
 }
 
+/// Row F19 of the public reports: with search behind it even an untrained network plays well, and people thought it cheated.
 #[test]
 fn an_untrained_network_shows_itself_as_the_network_alone() {
     // Playing strength that comes from search must never be taken for the network's.
