@@ -1,7 +1,7 @@
 //! Advice where no exact value is known: what can be proved, or at least seen.
 
-use rules::Action;
-use rules::Game;
+use arena::record::write_moves;
+use rules::{Action, Game};
 
 use crate::board::Note;
 
@@ -33,7 +33,6 @@ impl Marks {
         for &cell in cells {
             self.notes[usize::from(cell)] = Note { text: mark.to_string(), mood };
         }
-        let names = cells.iter().map(|&cell| game.write_action(cell)).collect::<Vec<_>>().join(" ");
-        self.legend.push(format!("{mark}  {why}: {names}"));
+        self.legend.push(format!("{mark}  {why}: {}", write_moves(game, cells)));
     }
 }

@@ -1,6 +1,6 @@
 //! A position as a picture in text.
 
-use rules::{Action, Game, Outcome, Seat};
+use rules::{Action, Game, Outcome, Seat, Wdl};
 
 use crate::talk::{BAD, DIM, FIRST, GOOD, HEAD, Look, SECOND, paint};
 
@@ -14,7 +14,18 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    fn style(&self) -> anstyle::Style {
+    /// What a move is worth to who makes it.
+    pub(crate) fn of(value: Wdl) -> Note {
+        let mood = match value {
+            Wdl::Win => Some(true),
+            Wdl::Draw => None,
+            Wdl::Loss => Some(false),
+        };
+        Note { text: value.to_string(), mood }
+    }
+
+    /// How its text is painted.
+    pub(crate) fn style(&self) -> anstyle::Style {
         match self.mood {
             Some(true) => GOOD,
             Some(false) => BAD,

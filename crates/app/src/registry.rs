@@ -241,16 +241,21 @@ pub(crate) fn with_game<W: WithGame>(name: &str, work: W) -> Result<W::Output> {
     }
 }
 
-/// The method that is meant when none is named: the game's first.
-pub(crate) fn default_method<G: Known>(game: &G) -> Result<Box<dyn Method<G>>> {
-    let first = game.methods().into_iter().next();
-    first.ok_or_else(|| anyhow!("no method has been tried on {}", game.title()))
+/// Every method that was tried on the game, the default first.
+///
+/// # Errors
+/// If there is none.
+pub(crate) fn methods<G: Known>(game: &G) -> Result<Vec<Box<dyn Method<G>>>> {
+    let all = game.methods();
+    if all.is_empty() {
+        bail!("no method has been tried on {}", game.title());
+    }
+    Ok(all)
 }
 
 /// The method of this name.
 pub(crate) fn method<G: Known>(game: &G, name: &str) -> Result<Box<dyn Method<G>>> {
-    default_method(game)?;
-    let mut all = game.methods();
+    let mut all = methods(game)?;
     let names = all.iter().map(|method| method.name()).collect::<Vec<_>>().join(", ");
     match all.iter().position(|method| method.name() == name) {
         Some(i) => Ok(all.swap_remove(i)),

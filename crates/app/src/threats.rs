@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use arena::record::write_moves;
 use oracle::gomoku::{Limits, Solver, Verdict};
 use oracle::strategy::Strategy;
 use rules::grid::{Grid, Position};
@@ -65,7 +66,7 @@ impl Words<'_> {
         let (_, other) = self.names();
         match self.quickest() {
             Some(strategy) => {
-                format!("{other} threatens to win {} with {}", how(strategy), write(self.game, &strategy.line()))
+                format!("{other} threatens to win {} with {}", how(strategy), write_moves(self.game, &strategy.line()))
             }
             None => format!("{other} threatens to win"),
         }
@@ -91,11 +92,6 @@ fn how(strategy: &Strategy) -> String {
         1 => "at once".to_owned(),
         moves => format!("by {means} in at most {moves} moves"),
     }
-}
-
-/// Moves with blanks between them.
-pub(crate) fn write(game: &Grid, actions: &[Action]) -> String {
-    actions.iter().map(|&action| game.write_action(action)).collect::<Vec<_>>().join(" ")
 }
 
 /// Gives hints by threat search.
@@ -126,16 +122,16 @@ impl Adviser<Grid> for Threats {
         match &verdict {
             Verdict::Win(strategy) => {
                 let action = self.game.write_action(strategy.action);
-                format!("play {action}: it wins {}: {}", how(strategy), write(&self.game, &line))
+                format!("play {action}: it wins {}: {}", how(strategy), write_moves(&self.game, &line))
             }
             Verdict::Threatened { remaining, .. } if remaining.is_empty() => {
-                format!("{sentence}; the longest resistance is {}", write(&self.game, &line))
+                format!("{sentence}; the longest resistance is {}", write_moves(&self.game, &line))
             }
             Verdict::Threatened { remaining, .. } if remaining.len() == 1 => {
                 format!("play {}: the only defence; {}", self.game.write_action(remaining[0]), words.threat())
             }
             Verdict::Threatened { remaining, .. } => {
-                format!("play one of {}: the others lose; {}", write(&self.game, remaining), words.threat())
+                format!("play one of {}: the others lose; {}", write_moves(&self.game, remaining), words.threat())
             }
             Verdict::Unknown { .. } => match self.looks_best(position) {
                 Some(action) => format!("perhaps {}: nothing is proved here", self.game.write_action(action)),

@@ -205,10 +205,7 @@ fn examine<G: Game>(table: &Table<G>, moment: Moment<'_>, agent: &mut dyn Agent<
 /// Every method that was named, with every seed.
 fn jobs<G: Known>(game: &G, args: &Args) -> Result<Vec<Job>> {
     let names: Vec<String> = match args.methods.as_str() {
-        "all" => match game.methods() {
-            none if none.is_empty() => bail!("no method has been tried on {}", game.title()),
-            all => all.iter().map(|method| method.name().to_owned()).collect(),
-        },
+        "all" => registry::methods(game)?.iter().map(|method| method.name().to_owned()).collect(),
         list => list.split(',').map(|name| name.trim().to_owned()).collect(),
     };
     let mut jobs = Vec::new();

@@ -400,12 +400,7 @@ impl<G: Known> Sitting<G> {
         }
         let mut notes = vec![Note::default(); self.game.cells()];
         for Verdict { action, score } in verdicts {
-            let mood = match score.wdl {
-                Wdl::Win => Some(true),
-                Wdl::Loss => Some(false),
-                Wdl::Draw => None,
-            };
-            notes[self.game.landing(position, action)] = Note { text: score.wdl.to_string(), mood };
+            notes[self.game.landing(position, action)] = Note::of(score.wdl);
         }
         self.print(&board::draw(self.look, &self.game, position, None, Some(&notes)))
     }

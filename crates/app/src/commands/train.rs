@@ -118,7 +118,7 @@ impl WithGame for Train<'_> {
         let Args { method, preset, games, seed, out, set, course, .. } = self.args;
         let method = match method {
             Some(name) => registry::method(&game, name)?,
-            None => registry::default_method(&game)?,
+            None => registry::methods(&game)?.swap_remove(0),
         };
         let folder_of = |seed| PathBuf::from(RUNS).join(format!("{}-{}-{seed}", files::name_of(&game), method.name()));
         let seed = match (seed, out) {

@@ -1,7 +1,7 @@
 //! `tengen audit --playouts`: a player against perfect play from every short opening.
 
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 use oracle::exact::Exact;
@@ -9,7 +9,8 @@ use oracle::playouts::{self, Playouts, openings};
 use oracle::proof::{Mistakes, Task};
 use rules::{Player, Seat};
 
-use super::{Args, proof::Setup};
+use super::Args;
+use super::proof::{Setup, TELL_EVERY};
 use crate::commands::train::threads;
 use crate::progress::thousands;
 use crate::registry::Known;
@@ -20,9 +21,6 @@ const PLIES: usize = 4;
 
 /// Decides among equal moves of perfect play, and what a player that draws its moves plays.
 const SEED: u64 = 1;
-
-/// Time between two lines of progress.
-const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Plays the player out in each seat that it was trained for.
 pub(super) fn run<G: Known>(game: &G, args: &Args, setup: &Setup) -> Result<()> {

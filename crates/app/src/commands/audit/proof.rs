@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
+use arena::record::write_moves;
 use oracle::exact::Exact;
 use oracle::proof::{Estimate, Halted, InMemory, Mistake, Progress, Proof, Store, StoreError, Task, estimate, prove};
-use rules::{Action, Player, Seat, game::replay};
+use rules::{Player, Seat, game::replay};
 use serde::{Deserialize, Serialize};
 
 use super::Args;
@@ -23,7 +24,7 @@ use crate::{board, files};
 const ESTIMATE_QUESTIONS: u64 = 5_000;
 
 /// Time between two lines of progress.
-const TELL_EVERY: Duration = Duration::from_secs(5);
+pub(super) const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Time after which work is saved.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
@@ -271,7 +272,6 @@ fn text<G: Known>(look: Look, game: &G, proof: &Proof, seat: Seat) -> String {
 /// The earliest mistake as a board.
 fn first<G: Known>(look: Look, game: &G, mistake: &Mistake) -> Vec<String> {
     let Mistake { line, action, had, left, better } = mistake;
-    let moves = |actions: &[Action]| actions.iter().map(|&a| game.write_action(a)).collect::<Vec<_>>().join(" ");
     let words = ["a loss", "a draw", "a win"];
     let worth = |value: i8| words[(value + 1) as usize];
     let position = replay(game, line).expect("the line was walked");
@@ -281,14 +281,14 @@ fn first<G: Known>(look: Look, game: &G, mistake: &Mistake) -> Vec<String> {
     let mut lines = vec![String::new(), paint(HEAD, "The first of them:")];
     lines.extend(board::draw(look, game, &position, last, None).into_iter().map(|line| format!("  {line}")));
     if !line.is_empty() {
-        lines.push(paint(DIM, format!("  after {}", moves(line))));
+        lines.push(paint(DIM, format!("  after {}", write_moves(game, line))));
     }
     lines.push(format!(
         "  it plays {}: {} becomes {}; {} keeps it",
         game.write_action(*action),
         worth(*had),
         worth(*left),
-        moves(better)
+        write_moves(game, better)
     ));
     lines
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
+use arena::record::write_moves;
 use cpu_time::ProcessTime;
 use oracle::gomoku::{Limits, Solver, Verdict};
 use oracle::strategy::Strategy;
@@ -15,7 +16,7 @@ use crate::board::{self, Note};
 use crate::exit::Ended;
 use crate::progress::thousands;
 use crate::talk::{BAD, DIM, GOOD, HEAD, Look, paint};
-use crate::threats::{self, write};
+use crate::threats;
 
 /// Positions for each question where no limit is named.
 const NODES: u64 = 200_000;
@@ -99,7 +100,7 @@ impl<'a> Found<'a> {
 
     fn line(&self) -> String {
         let moves = if self.defences().is_empty() { self.play() } else { self.defences().to_vec() };
-        format!("{}\t{}\t{}", self.result(), self.sentence(), write(self.game, &moves))
+        format!("{}\t{}\t{}", self.result(), self.sentence(), write_moves(self.game, &moves))
     }
 
     fn json(&self, text: &str, nodes: u64) -> Value {
@@ -133,8 +134,8 @@ impl<'a> Found<'a> {
     }
 
     fn page(&self, look: Look, nodes: u64) -> String {
-        let mut notes = vec![Note::default(); self.game.cells()];
-        for (number, &action) in self.play().iter().enumerate().take(9) {
+        let (mut notes, play) = (vec![Note::default(); self.game.cells()], self.play());
+        for (number, &action) in play.iter().enumerate().take(9) {
             notes[usize::from(action)] = Note { text: (number + 1).to_string(), mood: None };
         }
         for &action in self.defences() {
@@ -147,14 +148,12 @@ impl<'a> Found<'a> {
             _ => HEAD,
         };
         lines.push(format!("\n{}", paint(style, self.sentence())));
-        if !self.play().is_empty() {
-            lines.push(format!(
-                "the line of the longest resistance, numbered above: {}",
-                write(self.game, &self.play())
-            ));
+        if !play.is_empty() {
+            lines
+                .push(format!("the line of the longest resistance, numbered above: {}", write_moves(self.game, &play)));
         }
         if self.defences().len() > 1 {
-            lines.push(format!("the moves that may stop it: {}", write(self.game, self.defences())));
+            lines.push(format!("the moves that may stop it: {}", write_moves(self.game, self.defences())));
         }
         if let Some(Verdict::Win(_) | Verdict::Threatened { .. }) = &self.verdict {
             lines.push("what wins and what loses is proved against every reply, by the rules alone".to_owned());
@@ -174,7 +173,7 @@ fn verify(game: &Grid, position: &Position, verdict: &Verdict) -> Result<()> {
     let holds = |position: &Position, strategy: &Strategy| match strategy.verify(game, position) {
         Ok(()) => Ok(()),
         Err(flaw) => {
-            let (at, line) = (game.write_position(position), write(game, &flaw.line));
+            let (at, line) = (game.write_position(position), write_moves(game, &flaw.line));
             bail!(Ended::Failed(format!("a proof does not hold, please report it: {at}, after {line}: {}", flaw.why)))
         }
     };

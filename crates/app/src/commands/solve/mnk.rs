@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use arena::record::write_moves;
 use cpu_time::ProcessTime;
 use oracle::mnk::Mnk;
 use rules::grid::{Grid, Position};
@@ -12,7 +13,7 @@ use super::{Answer, Args, GO_ON, Words, read_position};
 use crate::board::{self, Note};
 use crate::progress::thousands;
 use crate::registry::Known;
-use crate::talk::{BAD, DIM, GOOD, HEAD, Look, paint};
+use crate::talk::{DIM, HEAD, Look, paint};
 
 /// Bytes of an entry in the solver's table.
 const ENTRY: usize = 24;
@@ -85,8 +86,13 @@ impl<'a> Found<'a> {
 
     /// The moves that keep the value.
     fn best(&self) -> String {
-        let best = self.moves.iter().filter(|(_, value)| Some(*value) == self.value);
-        best.map(|&(action, _)| self.game.write_action(action)).collect::<Vec<_>>().join(" ")
+        self.value.map_or(String::new(), |value| self.worth(value))
+    }
+
+    /// The moves that are worth this.
+    fn worth(&self, value: Wdl) -> String {
+        let moves = self.moves.iter().filter(|(_, v)| *v == value);
+        write_moves(self.game, &moves.map(|&(action, _)| action).collect::<Vec<_>>())
     }
 
     fn line(&self) -> String {
@@ -111,32 +117,22 @@ impl<'a> Found<'a> {
     fn page(&self, look: Look) -> String {
         let mut notes = vec![Note::default(); self.game.cells()];
         for &(action, value) in &self.moves {
-            notes[self.game.landing(&self.position, action)] = Note { text: value.to_string(), mood: mood(value) };
+            notes[self.game.landing(&self.position, action)] = Note::of(value);
         }
         let large = board::has_large_cells(self.game) && !self.moves.is_empty();
         let mut lines = board::draw(look, self.game, &self.position, None, large.then_some(&notes));
-        let style = self.value.and_then(mood).map_or(HEAD, |good| if good { GOOD } else { BAD });
+        let style = self.value.map_or(HEAD, |value| Note::of(value).style());
         lines.push(format!("\n{}", paint(style, self.words())));
         if !large {
             for value in [Wdl::Win, Wdl::Draw, Wdl::Loss] {
-                let moves = self.moves.iter().filter(|(_, v)| *v == value);
-                let names: Vec<String> = moves.map(|&(action, _)| self.game.write_action(action)).collect();
-                if !names.is_empty() {
-                    lines.push(format!("{:5}  {}", value.to_string(), names.join(" ")));
+                let moves = self.worth(value);
+                if !moves.is_empty() {
+                    lines.push(format!("{:5}  {moves}", value.to_string()));
                 }
             }
         }
         let (nodes, seconds) = (thousands(self.nodes), self.time.as_secs_f64());
         lines.push(paint(DIM, format!("{nodes} positions searched in {seconds:.2} s")));
         lines.join("\n")
-    }
-}
-
-/// Good, bad, or neither for who makes the move.
-fn mood(value: Wdl) -> Option<bool> {
-    match value {
-        Wdl::Win => Some(true),
-        Wdl::Loss => Some(false),
-        Wdl::Draw => None,
     }
 }
