@@ -1,7 +1,7 @@
 //! Learning curves where no table says what is true: agents meet baselines from short openings, both seats each.
 //!
 //! All agents meet the same opponents from the same openings, so that a difference between two curves is one between
-//! the agents.
+//! the agents. Where positions are stored that ask for a tactic, they also say which tactics an agent has learned by then.
 
 use std::fmt::Write as _;
 
@@ -10,6 +10,7 @@ use arena::Tally;
 use arena::openings;
 use arena::play::play_game;
 use methods::learner::Agent;
+use oracle::gomoku::tactics::{Question, exam};
 use rules::{Action, Player, Rng, Seat, Wdl};
 use serde::Serialize;
 
@@ -27,6 +28,19 @@ pub(crate) struct Point {
     pub(crate) seconds: f64,
     /// Its results as first and as second player, against each opponent.
     pub(crate) results: Vec<[Tally; 2]>,
+    /// What it knows of each tactic; nothing for games of which none are stored.
+    pub(crate) tactics: Vec<Tactic>,
+}
+
+/// How often an agent finds the right move where a tactic asks for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Tactic {
+    /// The name of the kind.
+    pub(crate) kind: &'static str,
+    /// Positions of the kind that it was asked.
+    pub(crate) positions: u64,
+    /// The share of them in which its move is right.
+    pub(crate) right: f64,
 }
 
 impl Point {
@@ -40,12 +54,16 @@ impl Point {
     }
 }
 
-/// Opponents and openings.
+/// Opponents, openings and questions.
 pub(crate) struct Baselines<G: Known> {
     game: G,
     names: Vec<String>,
     openings: Vec<Vec<Action>>,
+    questions: &'static [Question<G::Position>],
 }
+
+/// The most positions of tactics that an agent is asked at each moment: 200 or so of each kind, for a network a second.
+const QUESTIONS: usize = 2_000;
 
 impl<G: Known> Baselines<G> {
     /// So many openings of the game's short ones, the same for the same seed.
@@ -59,7 +77,10 @@ impl<G: Known> Baselines<G> {
         let mut list = openings::short(game);
         Rng::new(seed, 0).shuffle(&mut list);
         list.truncate(openings);
-        Ok(Baselines { game: game.clone(), names: names.to_vec(), openings: list })
+        // The first questions are a fair sample of all.
+        let questions = game.tactics().unwrap_or_default();
+        let questions = &questions[..questions.len().min(QUESTIONS)];
+        Ok(Baselines { game: game.clone(), names: names.to_vec(), openings: list, questions })
     }
 
     /// Games in each seat against each opponent, at each moment.
@@ -73,7 +94,14 @@ impl<G: Known> Baselines<G> {
             let opponent = registry::player(&self.game, name).expect("it was made before");
             self.meet(agent, &mut *opponent.into_player(), number)
         });
-        Point { games: moment.games, seconds: moment.seconds, results: results.collect() }
+        let results = results.collect();
+        Point { games: moment.games, seconds: moment.seconds, results, tactics: self.tactics(agent) }
+    }
+
+    fn tactics(&self, agent: &mut dyn Agent<G>) -> Vec<Tactic> {
+        let marks = exam(&self.game, self.questions, agent).expect("an agent's choice is a function of the position");
+        let kinds = marks.kinds.iter();
+        kinds.map(|m| Tactic { kind: m.kind.name(), positions: m.all.questions, right: m.all.share() }).collect()
     }
 
     fn meet(&self, agent: &mut dyn Agent<G>, opponent: &mut dyn Player<G>, number: usize) -> [Tally; 2] {
@@ -124,7 +152,7 @@ impl Report {
                        draws_second,losses_second\n"
             .to_owned();
         for Curve { method, preset, seed, points, .. } in &self.curves {
-            for Point { games, seconds, results } in points {
+            for Point { games, seconds, results, .. } in points {
                 for (opponent, [a, b]) in self.opponents.iter().zip(results) {
                     let _ = writeln!(
                         csv,
@@ -143,6 +171,27 @@ impl Report {
         csv
     }
 
+    /// A line for each tactic at each moment of each training; nothing for games of which none are stored.
+    pub(crate) fn tactics_csv(&self) -> Option<String> {
+        self.kinds().next()?;
+        let mut csv = "method,preset,seed,games,seconds,tactic,positions,right\n".to_owned();
+        for Curve { method, preset, seed, points, .. } in &self.curves {
+            for Point { games, seconds, tactics, .. } in points {
+                for Tactic { kind, positions, right } in tactics {
+                    let _ =
+                        writeln!(csv, "{method},{preset},{seed},{games},{seconds:.6},{kind},{positions},{right:.6}");
+                }
+            }
+        }
+        Some(csv)
+    }
+
+    /// The tactics that were asked for.
+    fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        let asked = self.curves.first().and_then(|curve| curve.points.first());
+        asked.into_iter().flat_map(|point| point.tactics.iter().map(|tactic| tactic.kind))
+    }
+
     /// What the numbers are, in a sentence.
     fn about(&self) -> String {
         let games = self.games_a_seat;
@@ -156,7 +205,18 @@ impl Report {
         };
         let mut lines = vec![paint(HEAD, row(Self::HEAD.map(str::to_owned)))];
         lines.extend(self.rows().into_iter().map(row));
-        lines.push(self.about());
+        if self.kinds().next().is_some() {
+            let names: String = groups(&self.curves).map(|curves| format!("{:>24}", name(curves))).collect();
+            lines.extend([String::new(), paint(HEAD, format!("{:24}{names}", "right moves, %"))]);
+        }
+        for (i, kind) in self.kinds().enumerate() {
+            let shares = groups(&self.curves).map(|curves| {
+                let share = Spread::of(curves.iter().map(|curve| at_the_end(curve).tactics[i].right));
+                format!("{:>24}", share.text(|x| format!("{:.1}", 100.0 * x)))
+            });
+            lines.push(format!("{kind:24}{}", shares.collect::<String>()));
+        }
+        lines.extend([String::new(), self.about()]);
         lines.push(
             "At the end of each training: medians over seeds, and the interval that holds the middle 80 %.".to_owned(),
         );
@@ -168,14 +228,11 @@ impl Report {
 
     fn rows(&self) -> Vec<[String; 6]> {
         let row = |(curves, opponent): (&[Curve<Point>], usize)| {
-            let last = |f: &dyn Fn(&Point) -> f64| {
-                Spread::of(curves.iter().map(|curve| f(curve.points.last().expect("every curve has its end"))))
-            };
+            let last = |f: &dyn Fn(&Point) -> f64| Spread::of(curves.iter().map(|curve| f(at_the_end(curve))));
             let score = |seat| last(&|p| p.score(opponent, seat)).text(|x| format!("{:.1}", 100.0 * x));
             let [first, second, both] = SEATS.map(|(seat, _)| score(seat));
             let rate = last(&|p| p.games as f64 / p.seconds.max(1e-9)).median;
-            let method = format!("{}:{}", curves[0].method, curves[0].preset);
-            [method, self.opponents[opponent].clone(), first, second, both, format!("{rate:.0}")]
+            [name(curves), self.opponents[opponent].clone(), first, second, both, format!("{rate:.0}")]
         };
         let all = groups(&self.curves).flat_map(|curves| (0..self.opponents.len()).map(move |i| (curves, i)));
         all.map(row).collect()
@@ -190,6 +247,11 @@ impl Report {
                 let axes = Axes { title: &title, x: "games", y: Some((0.0, 1.0)), log: false };
                 plots.push(plot(&axes, &self.series(|p| p.score(opponent, seat))));
             }
+        }
+        for (i, kind) in self.kinds().enumerate() {
+            let title = format!("Right moves where the tactic is: {kind}");
+            let axes = Axes { title: &title, x: "games", y: Some((0.0, 1.0)), log: false };
+            plots.push(plot(&axes, &self.series(|p| p.tactics[i].right)));
         }
         crate::commands::compare::Page {
             game: self.game.clone(),
@@ -213,8 +275,16 @@ impl Report {
                 let x = Spread::of(curves.iter().map(|curve| curve.points[i].games as f64));
                 [x.median, y.median, y.low, y.high]
             });
-            Series { name: format!("{}:{}", curves[0].method, curves[0].preset), points: points.collect() }
+            Series { name: name(curves), points: points.collect() }
         });
         series.collect()
     }
+}
+
+fn name(curves: &[Curve<Point>]) -> String {
+    format!("{}:{}", curves[0].method, curves[0].preset)
+}
+
+fn at_the_end(curve: &Curve<Point>) -> &Point {
+    curve.points.last().expect("every curve has its end")
 }

@@ -27,14 +27,16 @@ use crate::talk::{self, HEAD, Look, paint};
 ///
 /// Trains every method with every seed, and asks at moments of each training what is exactly true of the agent: how
 /// many lines of play it loses, what a best response makes of it, how often its move keeps the value of the position.
-/// Where a game is too large for that, or with --against, the agent meets baselines from short openings instead.
+/// Where a game is too large for that, or with --against, the agent meets baselines from short openings instead; on
+/// Gomoku it is also asked which tactics it knows.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   tengen compare tictactoe                              all methods, 20 seeds, as they come
   tengen compare tictactoe --preset article             the recipes as published
   tengen compare tictactoe --methods td_backward,monte_carlo --games 30000
   tengen compare tictactoe --methods all --seconds 0.5  the same processor time for each
-  tengen compare connect4 --seeds 3 --points 10         against random, greedy and minimax:5")]
+  tengen compare connect4 --seeds 3 --points 10         against random, greedy and minimax:5
+  tengen compare gomoku --seeds 1 --games 4000          against random, greedy and threat:1; and which tactics it knows")]
 pub(crate) struct Args {
     /// The game
     game: String,
@@ -59,8 +61,8 @@ pub(crate) struct Args {
     /// Moments at which each agent is looked at
     #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=1_000))]
     points: u64,
-    /// Opponents that the agents meet, separated by commas [default: random,greedy,minimax:5 where a game is too large
-    /// for exact curves]
+    /// Opponents that the agents meet, separated by commas [default where a game is too large for exact curves:
+    /// random,greedy,minimax:5; on Gomoku random,greedy,threat:1]
     #[arg(long, value_name = "PLAYERS", value_delimiter = ',')]
     against: Vec<String>,
     /// Openings from which an agent meets each opponent at each moment, once in each seat
@@ -69,7 +71,7 @@ pub(crate) struct Args {
     /// Threads to use at most; never changes the curves [default: all cores]
     #[arg(long, short, value_name = "T")]
     threads: Option<NonZeroU16>,
-    /// The folder for compare.html, compare.csv and compare.json
+    /// The folder for compare.html, compare.csv and compare.json; on Gomoku also tactics.csv
     #[arg(long, default_value = "compare")]
     out: PathBuf,
     /// The report as JSON on standard output
@@ -107,11 +109,15 @@ impl WithGame for Compare<'_> {
                 self.write(&serde_json::to_string(&report)?, &report.csv(), &report.page(), report.text())
             }
             _ => {
-                let by_default = || BASELINES.map(str::to_owned).to_vec();
-                let names = if args.against.is_empty() { by_default() } else { args.against.clone() };
+                let by_default = if game.threat_player(1).is_some() { BY_THREATS } else { BASELINES };
+                let names =
+                    if args.against.is_empty() { by_default.map(str::to_owned).to_vec() } else { args.against.clone() };
                 let baselines = Baselines::new(&game, &names, args.openings as usize, args.first_seed)?;
                 let curves = self.train(&game, &jobs, &|moment, agent| baselines.examine(moment, agent))?;
                 let report = baselines::Report::new(&baselines, budget(args), curves);
+                if let Some(csv) = report.tactics_csv() {
+                    files::write(&args.out.join("tactics.csv"), csv.as_bytes())?;
+                }
                 self.write(&serde_json::to_string(&report)?, &report.csv(), &report.page(), report.text())
             }
         }
@@ -120,6 +126,9 @@ impl WithGame for Compare<'_> {
 
 /// Whom agents meet where no table says what is true.
 const BASELINES: [&str; 3] = ["random", "greedy", "minimax:5"];
+
+/// The same on boards where threats decide and five plies take too long.
+const BY_THREATS: [&str; 3] = ["random", "greedy", "threat:1"];
 
 impl Compare<'_> {
     /// All trainings, with a bar that says how far they are.

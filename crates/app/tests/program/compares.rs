@@ -86,6 +86,26 @@ fn methods_and_presets_are_chosen_and_the_page_stands_alone() {
 }
 
 #[test]
+fn on_gomoku_the_curves_say_which_tactics_are_known() {
+    let bench = Bench::new();
+    let changes = "--methods ppo --preset article --games 20 --seeds 1 --points 2 --openings 2";
+    let out = bench.ok(&format!("compare gomoku {changes}"));
+    assert!(out.contains("against") && out.contains("threat:1") && out.contains("right moves, %"), "{out}");
+    assert_eq!(files(&bench.path("compare")), ["compare.csv", "compare.html", "compare.json", "tactics.csv"], "{out}");
+    let csv = bench.text("compare/tactics.csv");
+    let rows: Vec<Vec<&str>> = csv.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    // Two moments, ten tactics; each says of how many positions it speaks.
+    assert_eq!((rows.len(), rows[0][3], rows[19][3], rows[0][5]), (20, "10", "20", "win in one"));
+    let asked: u64 = rows[..10].iter().map(|row| row[6].parse::<u64>().unwrap()).sum();
+    assert!(asked == 2_000 && rows.iter().all(|row| (0.0..=1.0).contains(&row[7].parse::<f64>().unwrap())), "{csv}");
+    // The agent at the end is that of the same training, and the audit asks it the same and more.
+    let json: serde_json::Value = serde_json::from_str(&bench.text("compare/compare.json")).unwrap();
+    let last = &json["curves"][0]["points"][1]["tactics"];
+    assert_eq!(last[9]["kind"], "stop a double three");
+    assert!(bench.text("compare/compare.html").contains("Right moves where the tactic is: block a four"));
+}
+
+#[test]
 fn a_budget_of_processor_time_ends_every_training_soon_after_it() {
     let bench = Bench::new();
     let out = bench.ok("compare tictactoe --methods td_online,q_learning --seconds 0.02 --seeds 2 --points 4 --json");
