@@ -18,7 +18,7 @@ const HELP: &str = "cargo xtask COMMAND
   tidy              the house rules that a program can check
   docs              bring the blocks that are included from results/ up to date
   interop           whether the Python packages for ONNX and safetensors read our files; needs Python 3
-  agents            train the agents that come with tengen and write their cards
+  agents [FILE]...  train the agents that come with tengen, or these, and write their cards
   picture           run a session and draw it for the README
   signature         bring crates/app/tests/signature.txt up to date after a change that alters learning";
 
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::check(&root()),
         ["docs"] => docs::write(&root()),
         ["interop"] => interop::check(&root()),
-        ["agents"] => agents::train(&root()),
+        ["agents", ref files @ ..] => agents::train(&root(), files),
         ["picture"] => picture::draw(&root()),
         ["signature"] => signature(),
         _ => {
@@ -57,7 +57,7 @@ fn check() -> Result<()> {
 
 /// Writes what `tengen signature` prints.
 fn signature() -> Result<()> {
-    let printed = tengen(&["signature"])?;
+    let printed = tengen(&["signature"], Arithmetic::Portable)?;
     std::fs::write(root().join("crates/app/tests/signature.txt"), &printed)?;
     println!("{}", printed.trim());
     Ok(())
@@ -78,13 +78,23 @@ fn cargo(arguments: &[&str], variables: &[(&str, &str)]) -> Result<()> {
     Ok(())
 }
 
-/// What the release build of tengen prints on standard output, with portable arithmetic, so that every machine gets
-/// the same.
-fn tengen(arguments: &[&str]) -> Result<String> {
+/// With which instructions networks are computed.
+#[derive(Clone, Copy)]
+enum Arithmetic {
+    /// Those that every machine has, with the same results to the last bit.
+    Portable,
+    /// The best that this machine has.
+    Native,
+}
+
+/// What the release build of tengen prints on standard output.
+fn tengen(arguments: &[&str], arithmetic: Arithmetic) -> Result<String> {
     let mut command = Command::new(env!("CARGO"));
     command.args(["run", "--quiet", "--release", "--package", "tengen", "--"]).args(arguments);
-    let output =
-        command.env("TENGEN_SIMD", "portable").current_dir(root()).stderr(std::process::Stdio::inherit()).output();
+    if let Arithmetic::Portable = arithmetic {
+        command.env("TENGEN_SIMD", "portable");
+    }
+    let output = command.current_dir(root()).stderr(std::process::Stdio::inherit()).output();
     let output = output.context("cargo cannot be started")?;
     if !output.status.success() {
         bail!("tengen {} failed", arguments.join(" "));
