@@ -33,11 +33,16 @@ const HOLLOW: Line = &["ox.xx+x.x", "oxx.x+x.xxo"];
 /// What may become a question of this kind. None for those that come about by chance.
 fn themes(kind: Kind) -> &'static [Theme] {
     match kind {
-        Kind::DoubleFour | Kind::StopDoubleFour => &[&[&[(White, FOUR), (White, FOUR)]]],
+        // In Renju Black may not make two of a kind at once; the judge refuses what is none there.
+        Kind::DoubleFour | Kind::StopDoubleFour => {
+            &[&[&[(White, FOUR), (White, FOUR)]], &[&[(Black, FOUR), (Black, FOUR)]]]
+        }
         Kind::FourThree | Kind::StopFourThree => {
             &[&[&[(White, FOUR), (White, THREE)]], &[&[(Black, FOUR), (Black, THREE)]]]
         }
-        Kind::DoubleThree | Kind::StopDoubleThree => &[&[&[(White, THREE), (White, THREE)]]],
+        Kind::DoubleThree | Kind::StopDoubleThree => {
+            &[&[&[(White, THREE), (White, THREE)]], &[&[(Black, THREE), (Black, THREE)]]]
+        }
         Kind::ForbiddenBlock => {
             &[&[&[(White, FOUR), (Black, THREE), (Black, THREE)]], &[&[(White, FOUR), (Black, FOUR), (Black, FOUR)]]]
         }
