@@ -1,4 +1,4 @@
-"""Our networks and PyTorch's, in turns, one thread each; PyTorch's in f32, ours too unless the work is `bf16`.
+"""Our networks and PyTorch's, in turns, one thread each; PyTorch's in f32, ours too unless the work is `bf16` or `int8`.
 
 `python beside_pytorch.py PROGRAM [--rounds N] [--seconds S] [CASE ...]` where PROGRAM is the built bench `networks` and a
 CASE is like `A:inference:256` (or `A:bf16:256`, left out where the processor cannot do it). Prints CSV: case, ours and PyTorch's medians over the rounds (positions a second), and the
@@ -20,7 +20,7 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "fixtures"))
 from board_net import BoardNet  # noqa: E402
 
-CASES = [f"{n}:{work}:{b}" for work in ("inference", "bf16") for n in "AB" for b in (1, 32, 256)]
+CASES = [f"{n}:{work}:{b}" for work in ("inference", "bf16", "int8") for n in "AB" for b in (1, 32, 256)]
 CASES += ["A:training:256", "B:training:256"]
 CASES += ["C:inference:1", "C:inference:64", "C:training:64"]
 

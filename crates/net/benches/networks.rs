@@ -3,14 +3,17 @@
 //! Nets: A, 5 blocks x 64 on 3 x 6 x 7; B, 6 blocks x 64 on 4 x 15 x 15; C, dense 225-256-128-225 (and a value).
 //!
 //! `cargo bench -p net` prints a table. With the argument `serve` it reads lines `NET WORK BATCH THREADS SECONDS` (WORK is
-//! `inference`, `bf16` for inference in bfloat16, or `training`; BATCH may be `BATCH/NOMINAL`) and answers each with a
-//! rate, NaN where the processor cannot do it, so that `beside_pytorch.py` can take turns with it.
+//! `inference`, `bf16` or `int8` for inference in low precision, or `training`; BATCH may be `BATCH/NOMINAL`) and answers
+//! each with a rate, NaN where the processor cannot do it, so that `beside_pytorch.py` and the other scripts here can take
+//! turns with it.
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use net::loss::{cross_entropy, squared_error};
-use net::{Actions, Board, BoardNet, BoardSpec, DenseNet, DenseSpec, NetError, Optimiser, Outputs, Rule, Workers};
+use net::{
+    Actions, Board, BoardNet, BoardSpec, DenseNet, DenseSpec, NetError, Optimiser, Outputs, Precision, Rule, Workers,
+};
 
 /// Numbers in [0, 1) that are always the same.
 fn uniform() -> impl FnMut() -> f32 {
@@ -116,10 +119,13 @@ fn measure(net: &str, work: &str, batch: usize, nominal: usize, threads: usize, 
                 let inference = net.inference(board, nominal).expect("a board");
                 rate(seconds, threads, || inference.run(&inputs, &workers, &mut outputs))
             }
-            "bf16" => match net.inference_bf16(board).expect("a board") {
-                Some(inference) => rate(seconds, threads, || inference.run(&inputs, &workers, &mut outputs)),
-                None => f64::NAN,
-            },
+            "bf16" | "int8" => {
+                let precision = if work == "bf16" { Precision::Bf16 } else { Precision::Int8 };
+                match net.inference_low(board, precision) {
+                    Ok(inference) => rate(seconds, threads, || inference.run(&inputs, &workers, &mut outputs)),
+                    Err(_) => f64::NAN,
+                }
+            }
             _ => rate(seconds, threads, || {
                 let d = gradient(net.forward(board, &inputs, &workers)?, &legal, &target);
                 net.backward(&d, &workers)?;
@@ -150,9 +156,11 @@ fn main() {
     for (net, work, batches) in [
         ("A", "inference", &[1, 8, 32, 256][..]),
         ("A", "bf16", &[1, 8, 32, 256]),
+        ("A", "int8", &[1, 8, 32, 256]),
         ("A", "training", &[256]),
         ("B", "inference", &[1, 8, 32, 256]),
         ("B", "bf16", &[1, 8, 32, 256]),
+        ("B", "int8", &[1, 8, 32, 256]),
         ("B", "training", &[256]),
         ("C", "inference", &[1, 64]),
         ("C", "training", &[64]),

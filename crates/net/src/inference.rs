@@ -10,10 +10,11 @@ use crate::error::{NetError, check};
 use crate::heads::{Board, HIDDEN, Heads, POOLED, Saved};
 use crate::kernels::direct::{self, Neighbours};
 use crate::kernels::gemm::{Left, Size, gemm};
+use crate::kernels::int8::{self, Int8Scratch, Int8Trunk};
 use crate::kernels::pointwise;
 use crate::kernels::tiles::{self, HalfScratch, HalfTrunk, Software};
 use crate::kernels::winograd::{self, Channels, Finish, Tiling, Workspace};
-use crate::math::Level;
+use crate::math::{LEVEL_VARIABLE, Level};
 use crate::residual::{BoardSpec, EPSILON, Outputs, Unit};
 use crate::workers::Workers;
 
@@ -42,13 +43,41 @@ pub struct BoardInference {
     scratch: Mutex<Vec<Scratch>>,
 }
 
+/// Numbers shorter than f32, for the weights and the inputs of a network's blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// bfloat16, the upper half of an f32: its range, with 8 bits of precision. On the tiles of AMX.
+    Bf16,
+    /// Integers of 8 bits, times a step for each output's weights and one for each position's inputs. By AVX512-VNNI.
+    Int8,
+}
+
+impl Precision {
+    /// # Errors
+    /// [`NetError::Spec`] if the processor cannot do it, or not with so many channels.
+    pub(crate) fn check(self, channels: usize) -> Result<(), NetError> {
+        let (permitted, instructions) = match self {
+            Precision::Bf16 => (tiles::permitted(), "the tiles of AMX"),
+            Precision::Int8 => (int8::permitted(), "AVX512-VNNI"),
+        };
+        if !permitted {
+            let why = format!("which this processor lacks or {LEVEL_VARIABLE} rules out");
+            return Err(NetError::Spec(format!("one in {self:?} needs {instructions}, {why}")));
+        }
+        if !channels.is_multiple_of(32) {
+            return Err(NetError::Spec(format!("{channels} channels in {self:?}, where a multiple of 32 is needed")));
+        }
+        Ok(())
+    }
+}
+
 /// How the blocks are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// In f32, by the convolution that suits batches of so many positions.
     Single { nominal_batch: usize },
-    /// In bfloat16 on the processor's tiles, or on those in plain Rust.
-    Half { software: bool },
+    /// By the processor's instructions for this precision, or by those in plain Rust.
+    Low { precision: Precision, software: bool },
 }
 
 /// The blocks in the form that their way wants.
@@ -56,7 +85,8 @@ pub(crate) enum Way {
 enum Blocks {
     Direct(Vec<Folded>),
     Winograd(Vec<Folded>),
-    Half { trunk: HalfTrunk, software: bool },
+    Bf16 { trunk: HalfTrunk, software: bool },
+    Int8 { trunk: Int8Trunk, software: bool },
 }
 
 /// A unit with its normalisation folded in.
@@ -93,6 +123,7 @@ pub(crate) fn fold(unit: &Unit, weights: &[f32], running: &[f32]) -> (Vec<f32>, 
 struct Scratch {
     work: Workspace,
     half: HalfScratch,
+    int8: Int8Scratch,
     patches: Vec<f32>,
     /// A block's input, what is between its units, and a feature map of the heads.
     trunk: Vec<f32>,
@@ -135,10 +166,17 @@ impl BoardInference {
                 Blocks::Winograd(blocks.iter().map(transformed).collect())
             }
             Way::Single { .. } => Blocks::Direct(blocks.iter().map(plain).collect()),
-            Way::Half { software } => {
+            Way::Low { precision, software } => {
                 let convolutions: Vec<_> = blocks.iter().map(|unit| fold(unit, weights, running)).collect();
-                let trunk = HalfTrunk::new(board.height, board.width, spec.channels, &convolutions);
-                Blocks::Half { trunk, software }
+                let Board { height, width } = board;
+                match precision {
+                    Precision::Bf16 => {
+                        Blocks::Bf16 { trunk: HalfTrunk::new(height, width, spec.channels, &convolutions), software }
+                    }
+                    Precision::Int8 => {
+                        Blocks::Int8 { trunk: Int8Trunk::new(height, width, spec.channels, &convolutions), software }
+                    }
+                }
             }
         };
         BoardInference {
@@ -198,6 +236,7 @@ impl BoardInference {
         let Scratch {
             work,
             half,
+            int8,
             patches,
             trunk,
             inside,
@@ -218,13 +257,14 @@ impl BoardInference {
                     self.conv(&block[1], inside, trunk, work);
                 }
             }
-            Blocks::Half { trunk: blocks, software } => {
+            Blocks::Bf16 { trunk: blocks, software } => {
                 let mut plain = Software::new();
                 match tiles::processor().filter(|_| !software) {
                     Some(mut tiles) => blocks.run(self.level, &mut tiles, trunk, half),
                     None => blocks.run(self.level, &mut plain, trunk, half),
                 }
             }
+            Blocks::Int8 { trunk: blocks, software } => blocks.run(*software, trunk, int8),
         }
         policy_features.resize(rows * self.policy.channels.output, 0.0);
         value_features.resize(rows * self.value.channels.output, 0.0);
@@ -294,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trained_network_says_nearly_the_same_in_bfloat16() {
+    fn a_trained_network_says_nearly_the_same_in_low_precision() {
         let board = Board { height: 6, width: 7 };
         let net = trained(board);
         let planes: Vec<f32> = numbers(40 * 2 * board.area(), 99).iter().map(|x| x.max(0.0).ceil()).collect();
@@ -312,17 +352,35 @@ mod tests {
             };
             outputs.policy.chunks(7).flat_map(softmax).collect()
         };
-        for software in [true, false] {
-            if !software && !tiles::permitted() {
-                continue;
+        for (precision, of_policy, of_value) in [(Precision::Bf16, 1e-3, 1e-2), (Precision::Int8, 5e-3, 1e-2)] {
+            for software in [true, false] {
+                if !software && precision.check(64).is_err() {
+                    continue;
+                }
+                let way = Way::Low { precision, software };
+                let low = run(way, &planes);
+                let (policy, value) = (worst(&policy(&full), &policy(&low)), worst(&full.value, &low.value));
+                assert!(policy < of_policy && value < of_value, "{way:?}: policy off by {policy}, value by {value}");
+                assert_ne!(full, low);
+                // The same bits in another batch.
+                let few = run(way, &planes[..3 * 2 * board.area()]);
+                assert_eq!((&few.policy[..], &few.value[..]), (&low.policy[..21], &low.value[..3]));
             }
-            let half = run(Way::Half { software }, &planes);
-            let (policy, value) = (worst(&policy(&full), &policy(&half)), worst(&full.value, &half.value));
-            assert!(policy < 1e-3 && value < 1e-2, "policy off by {policy}, value by {value}");
-            assert_ne!(full, half);
-            // The same bits in another batch.
-            let few = run(Way::Half { software }, &planes[..3 * 2 * board.area()]);
-            assert_eq!((&few.policy[..], &few.value[..]), (&half.policy[..21], &half.value[..3]));
+        }
+    }
+
+    #[test]
+    fn a_low_precision_is_offered_only_where_it_can_be_had() {
+        let board = Board { height: 6, width: 7 };
+        for channels in [32, 48] {
+            let spec = BoardSpec { planes: 2, channels, blocks: 1, norm: true, actions: Actions::Columns, encoding: 0 };
+            let net = BoardNet::new(spec, &mut || 0.5).unwrap();
+            let possible: Vec<Precision> = [Precision::Bf16, Precision::Int8]
+                .into_iter()
+                .filter(|precision| net.inference_low(board, *precision).is_ok())
+                .collect();
+            assert_eq!(net.low_precision(), possible.first().copied());
+            assert!(channels == 32 || possible.is_empty());
         }
     }
 }

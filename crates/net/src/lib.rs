@@ -64,7 +64,7 @@ mod workers;
 pub use dense::{DenseInference, DenseNet, DenseSpec};
 pub use error::NetError;
 pub use heads::{Actions, Board};
-pub use inference::BoardInference;
+pub use inference::{BoardInference, Precision};
 pub use optim::{Optimiser, Rule, Schedule};
 pub use residual::{BoardNet, BoardSpec, Outputs};
 pub use workers::Workers;

@@ -20,9 +20,8 @@ use self::training::{Prepared, Scratch, Slopes, Tape};
 use crate::error::NetError;
 use crate::file::Tensor;
 use crate::heads::{Actions, Board, HIDDEN, Heads, POLICY_FEATURES, POOLED, VALUE_FEATURES};
-use crate::inference::{BoardInference, Way, fold};
+use crate::inference::{BoardInference, Precision, Way, fold};
 use crate::kernels::direct::MAX_CHANNELS;
-use crate::kernels::tiles;
 use crate::kernels::winograd::Channels;
 use crate::math::Level;
 use crate::store::{Kind, Store, refuse_others};
@@ -268,17 +267,23 @@ impl BoardNet {
         Ok(self.inference_by(board, Way::Single { nominal_batch }))
     }
 
-    /// As [`BoardNet::inference`], with the blocks in bfloat16: several times as fast, with 8 bits of precision in the
-    /// blocks' inputs and weights. The outputs have other bits, so this is never taken unasked. `None` where the
-    /// processor has no tiles for it (AMX) or [`Level::best`] is forced below AVX-512, or the channels are no multiple
-    /// of 32.
+    /// The low precision that this processor evaluates the network fastest in, for [`BoardNet::inference_low`]: bfloat16
+    /// where it has AMX, else 8-bit integers where it has AVX512-VNNI. `None` where f32 is the fastest there is: on other
+    /// processors, where [`Level::best`] is forced below AVX-512, and if the channels are no multiple of 32.
+    pub fn low_precision(&self) -> Option<Precision> {
+        [Precision::Bf16, Precision::Int8].into_iter().find(|precision| precision.check(self.spec.channels).is_ok())
+    }
+
+    /// As [`BoardNet::inference`], with the weights and the inputs of the blocks in low precision: at least twice as fast, and
+    /// the outputs are less exact (`docs/networks.md` has both in figures), so this is never taken unasked.
     ///
     /// # Errors
-    /// [`NetError::Spec`] for an empty board.
-    pub fn inference_bf16(&self, board: Board) -> Result<Option<BoardInference>, NetError> {
+    /// [`NetError::Spec`] for an empty board, a precision that the processor has no instructions for, or a number of
+    /// channels that is no multiple of 32.
+    pub fn inference_low(&self, board: Board, precision: Precision) -> Result<BoardInference, NetError> {
         check_board(board)?;
-        let possible = tiles::permitted() && self.spec.channels.is_multiple_of(32);
-        Ok(possible.then(|| self.inference_by(board, Way::Half { software: false })))
+        precision.check(self.spec.channels)?;
+        Ok(self.inference_by(board, Way::Low { precision, software: false }))
     }
 
     pub(crate) fn inference_by(&self, board: Board, way: Way) -> BoardInference {

@@ -9,6 +9,7 @@
 
 pub(crate) mod direct;
 pub(crate) mod gemm;
+pub(crate) mod int8;
 pub(crate) mod pointwise;
 pub(crate) mod simd;
 pub(crate) mod tiles;

@@ -44,7 +44,7 @@ fn rounded(x: f32) -> u16 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Padded {
     height: usize,
-    width: usize,
+    pub(super) width: usize,
 }
 
 impl Padded {
@@ -53,7 +53,7 @@ impl Padded {
     }
 
     /// Distance between the rows of a board.
-    fn pitch(self) -> usize {
+    pub(super) fn pitch(self) -> usize {
         self.width + 1
     }
 
@@ -63,7 +63,7 @@ impl Padded {
     }
 
     /// Points of a board in memory, with all that a tile may read.
-    fn points(self) -> usize {
+    pub(super) fn points(self) -> usize {
         self.sums() + 2 * self.pitch() + 2
     }
 
