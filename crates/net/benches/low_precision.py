@@ -18,7 +18,7 @@ def main():
         program.stdin.flush()
         return float(program.stdout.readline())
 
-    print("net,batch,f32,int8,ratio,least,largest,bf16,ratio,least,largest", flush=True)
+    print("net,batch,f32,int8,int8/f32,least,largest,bf16,bf16/f32,least,largest", flush=True)
     for net in "AB":
         for batch in (1, 32, 256):
             rates = [[rate(net, work, batch) for work in ("inference", "int8", "bf16")] for _ in range(rounds)]

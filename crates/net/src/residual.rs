@@ -274,7 +274,7 @@ impl BoardNet {
         [Precision::Bf16, Precision::Int8].into_iter().find(|precision| precision.check(self.spec.channels).is_ok())
     }
 
-    /// As [`BoardNet::inference`], with the weights and the inputs of the blocks in low precision: at least twice as fast, and
+    /// As [`BoardNet::inference`], with the weights and the inputs of the blocks in low precision: about twice as fast or more, and
     /// the outputs are less exact (`docs/networks.md` has both in figures), so this is never taken unasked.
     ///
     /// # Errors
