@@ -35,6 +35,10 @@
 //! 4. The loser is paid (there: never), by one of the two forms above; the advantage knows that seats alternate.
 //! 5. Evaluation in both seats, by sampling and by the likeliest move (there: one seat).
 //!
+//! Beside games against itself there may be others (no preset has them):
+//! - *Earlier versions* as opponents (`pool`): what was learned is not forgotten. Only the learner's moves are learned from,
+//!   by the seat form.
+//!
 //! Preset `strong` adds one network for both seats and for policy and value, planes of stones, random openings, a rate and an
 //! entropy that fall, and gradients that are cut at a norm. On the boards of Gomoku and Connect Four, where the network is
 //! residual, also:
@@ -45,23 +49,28 @@
 //!   all such moves together is added to the loss, and never goes through the ratio, since no policy sampled it. Without it
 //!   (`search = 0`) nothing but the outcomes of games teaches the network what a four is.
 
+mod games;
 mod loss;
+mod pool;
+mod report;
 
 use net::file::Tensor;
 use net::math::ln;
 use net::{NetError, Outputs, Workers};
-use rules::{Game, Outcome, Rng, Seat};
+use rules::{Game, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::games::reader;
 use self::loss::{Loss, Sums, sound};
+pub use self::pool::Pool;
+use self::pool::Versions;
+use self::report::{Said, metrics};
 use crate::kit::actor_critic::{ActorCritic, ActorCriticPlayer, Inputs, Kind, Network, Orientation, shown_legal};
 use crate::kit::advantage::{Form, moments};
 use crate::kit::schedule::Linear;
-use crate::kit::self_play::{Played, Step, against_random, self_play};
-use crate::learner::{
-    self, ConfigError, Control, Diverged, Learner, Metric, Preset, RestoreError, Row, State, Watch, require,
-};
+use crate::kit::self_play::{Played, Step, against_random};
+use crate::learner::{self, ConfigError, Control, Diverged, Learner, Preset, RestoreError, Row, State, Watch, require};
 
 /// The settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -103,6 +112,9 @@ pub struct Config {
     pub rate: Linear,
     /// The weight c_h of the entropy, from the first game to the last, in [0, 1].
     pub entropy: Linear,
+    /// Earlier versions as opponents.
+    #[serde(default)]
+    pub pool: Pool,
     /// The network.
     pub network: Network,
 }
@@ -123,6 +135,7 @@ impl learner::Config for Config {
         require((0.0..=1e6).contains(&self.divergence), "divergence", &self.divergence, "from 0 to 1000000")?;
         require(self.rate.within(0.0, 1.0) && self.rate.start > 0.0, "rate", &self.rate, "above 0 and at most 1")?;
         require(self.entropy.within(0.0, 1.0), "entropy", &self.entropy, "within [0, 1]")?;
+        self.pool.check()?;
         self.network.check()
     }
 }
@@ -147,6 +160,7 @@ fn article() -> Config {
         divergence: 0.0,
         rate: Linear::constant(0.001),
         entropy: Linear::constant(0.01),
+        pool: Pool::default(),
         network: Network {
             kind: Kind::Separate,
             hidden: vec![256, 128],
@@ -224,8 +238,9 @@ pub struct Ppo<G: Game> {
     net: ActorCritic,
     /// The game, or its smaller relative, of which the present iteration is.
     board: G,
-    /// Whether it has been said that the policy has collapsed.
-    warned: bool,
+    /// The earlier versions among the opponents.
+    versions: Versions,
+    said: Said,
 }
 
 /// What an iteration's games are worth: all moves with their advantages, and the share of the returns' variance that the
@@ -238,21 +253,6 @@ struct Batch<P> {
 }
 
 impl<G: Game> Ppo<G> {
-    /// The board on which game number `game` is played, and the number of games with which its stage ends.
-    fn stage(&self, game: u64) -> (G, u64) {
-        let mut end = 0;
-        for &(side, games) in &self.config.curriculum {
-            end += games;
-            if game < end {
-                return (
-                    self.game.resized(side as usize).expect("checked when it was made"),
-                    end.min(self.config.games),
-                );
-            }
-        }
-        (self.game.clone(), self.config.games)
-    }
-
     /// Writes what the network is shown of some moves.
     fn write(&self, samples: impl Iterator<Item = Step<G::Position>>, rows: &mut Vec<f32>) {
         rows.clear();
@@ -307,7 +307,8 @@ impl<G: Game> Ppo<G> {
             let advantage = ((f64::from(advantage) - mean) * scale) as f32;
             Sample { step, sound, log_p, advantage, target }
         });
-        Ok(Batch { samples: samples.collect(), explained, spread: spread / choices.max(1.0) })
+        let spread = if choices > 0.0 { spread / choices } else { 1.0 };
+        Ok(Batch { samples: samples.collect(), explained, spread })
     }
 
     /// One epoch: all moves once, in an order drawn from `rng`.
@@ -345,9 +346,6 @@ impl<G: Game> Ppo<G> {
     }
 }
 
-/// Below this share of an even policy's entropy, in the first half of a training, exploration has ended too early.
-const COLLAPSED: f64 = 0.01;
-
 impl<G: Game> Learner<G> for Ppo<G> {
     type Config = Config;
     type Agent = ActorCriticPlayer<G>;
@@ -376,14 +374,17 @@ impl<G: Game> Learner<G> for Ppo<G> {
         }
         let net = ActorCritic::new(game, &config.network, config.norm, &mut Rng::new(seed, u64::MAX))?;
         let (board, game) = (game.clone(), game.clone());
-        Ok(Ppo { game, config: config.clone(), seed, games: 0, net, board, warned: false })
+        let (versions, said) = (Versions::default(), Said::default());
+        Ok(Ppo { game, config: config.clone(), seed, games: 0, net, board, versions, said })
     }
 
     fn restore(game: &G, config: &Config, seed: u64, state: &State) -> Result<Self, RestoreError> {
         let mut learner = Self::new(game, config, seed)?;
         learner.net.set_tensors(&state.tensors)?;
         learner.net.set_optimiser_tensors(&state.tensors)?;
-        learner.warned = state.counter("warned")? > 0;
+        learner.versions = Versions::restore(state)?;
+        learner.versions.all().try_for_each(|weights| reader(game, game, config, weights).map(drop))?;
+        learner.said = Said(state.counter("warned")?);
         learner.games = state.games;
         Ok(learner)
     }
@@ -391,7 +392,9 @@ impl<G: Game> Learner<G> for Ppo<G> {
     fn save(&self) -> State {
         let mut tensors = self.net.tensors();
         tensors.extend(self.net.optimiser_tensors());
-        State { games: self.games, counters: vec![("warned".to_owned(), u64::from(self.warned))], tensors }
+        let mut state = State { games: self.games, counters: vec![("warned".to_owned(), self.said.0)], tensors };
+        self.versions.save(&mut state);
+        state
     }
 
     fn games(&self) -> u64 {
@@ -411,8 +414,7 @@ impl<G: Game> Learner<G> for Ppo<G> {
             let games = self.config.iteration.min(end - self.games);
             let diverged = |what| Diverged { game: self.games + games, what };
             let said = diverged("the network");
-            let numbers = self.games..self.games + games;
-            let played = self_play(&self.net.reader(&self.board), self.config.openings, (self.seed, numbers), &workers);
+            let played = self.play(self.games..self.games + games, &workers);
             let batch = self.weigh(&played, &workers).map_err(|_| said.clone())?;
             // A stream of its own for the order of the moves, apart from those of the games.
             let mut rng = Rng::new(!self.seed, self.games);
@@ -427,36 +429,16 @@ impl<G: Game> Learner<G> for Ppo<G> {
 
             let iteration = self.games / self.config.iteration + 1;
             self.games += games;
-            let results = |outcome| played.iter().filter(|game| game.outcome == outcome).count() as u64;
-            let mean = |sum: f64| Metric::Real(sum / sums.moves.max(1.0));
-            let mut metrics = vec![
-                ("first_wins", Metric::Count(results(Outcome::Win(Seat::First)))),
-                ("second_wins", Metric::Count(results(Outcome::Win(Seat::Second)))),
-                ("draws", Metric::Count(results(Outcome::Draw))),
-                ("moves", Metric::Count(batch.samples.len() as u64)),
-                ("epochs", Metric::Count(epochs)),
-                ("policy_loss", mean(sums.policy)),
-                ("value_loss", mean(sums.value)),
-                ("entropy", mean(sums.entropy)),
-                ("divergence", mean(sums.divergence)),
-                ("clip_share", mean(sums.clipped)),
-                ("explained_variance", Metric::Real(batch.explained)),
-            ];
-            if self.config.search > 0.0 {
-                // The probability of sound moves: the geometric mean over the positions in which some are not.
-                metrics.push(("sound", Metric::Real((-sums.search / sums.searched.max(1.0)).exp())));
-            }
+            let mut metrics = metrics(&self.config, &played, &batch, epochs, &sums);
             if self.config.evaluate > 0 && iteration.is_multiple_of(self.config.evaluate) {
                 metrics.extend(against_random(&self.net.reader(&self.game), self.seed));
             }
             watch.row(&Row { games: self.games, metrics });
-            if batch.spread < COLLAPSED && 2 * self.games < self.config.games && !self.warned {
-                self.warned = true;
-                let share = 100.0 * batch.spread;
-                let text = format!(
-                    "the policy has collapsed to {share:.1} % of an even one's entropy: it explores no more; try a greater entropy or a lower rate"
-                );
-                watch.note(self.games, &text);
+            let (value_loss, early) = (sums.value / sums.moves.max(1.0), 2 * self.games < self.config.games);
+            let warnings = self.said.new_warnings(batch.spread, value_loss, early);
+            warnings.iter().for_each(|text| watch.note(self.games, text));
+            if self.config.pool.share > 0.0 && iteration.is_multiple_of(self.config.pool.every) {
+                self.versions.add(self.net.tensors(), self.config.pool.size);
             }
             if watch.pause(self) == Control::Stop {
                 break;
@@ -475,9 +457,7 @@ impl<G: Game> Learner<G> for Ppo<G> {
 
     fn load(game: &G, config: &Config, weights: &[Tensor]) -> Result<ActorCriticPlayer<G>, RestoreError> {
         learner::Config::check(config)?;
-        let mut net = ActorCritic::new(game, &config.network, 0.0, &mut Rng::new(0, 0))?;
-        net.set_tensors(weights)?;
-        Ok(ActorCriticPlayer::new(Self::METHOD, net.reader(game)))
+        Ok(ActorCriticPlayer::new(Self::METHOD, reader(game, game, config, weights)?))
     }
 }
 
@@ -485,12 +465,13 @@ impl<G: Game> Learner<G> for Ppo<G> {
 mod tests {
     use super::*;
     use crate::kit::choose::argmax;
+    use crate::kit::self_play::self_play;
     use crate::kit::testing;
-    use crate::learner::{Agent, Opinion, Unwatched};
-    use rules::Action;
+    use crate::learner::{Agent, Metric, Opinion, Unwatched};
     use rules::grid::Grid;
     use rules::tictactoe::TicTacToe;
     use rules::tiny::Tiny;
+    use rules::{Action, Seat};
 
     fn small(kind: Kind, hidden: &[usize]) -> Config {
         let network = Network { kind, hidden: hidden.to_vec(), ..strong_of_tictactoe().network };
@@ -621,6 +602,20 @@ mod tests {
     }
 
     #[test]
+    fn an_exploding_value_loss_is_reported_once() {
+        let config = Config { openings: 0, rate: Linear { start: 1e-6, end: 0.0 }, ..small(Kind::Separate, &[16]) };
+        let mut learner = Ppo::new(&TicTacToe, &config, 1).unwrap();
+        let mut tensors = learner.weights();
+        // Both sides are sure to win.
+        tensors.iter_mut().find(|t| t.name == "value.out.bias").unwrap().data.fill(50.0);
+        learner.net.set_tensors(&tensors).unwrap();
+        let mut watch = Threads::default();
+        learner.train(&mut watch).unwrap();
+        assert_eq!(watch.2.len(), 1, "{:?}", watch.2);
+        assert!(watch.2[0].starts_with("100: the value loss has exploded to "), "{:?}", watch.2);
+    }
+
+    #[test]
     fn numbers_that_are_not_finite_end_the_training() {
         let mut learner = Ppo::new(&TicTacToe, &small(Kind::Shared, &[16]), 1).unwrap();
         learner.config.rate = Linear::constant(1e30);
@@ -633,6 +628,31 @@ mod tests {
         for config in every_kind() {
             testing::assert_resumes::<Ppo<TicTacToe>>(&config, 200);
         }
+    }
+
+    #[test]
+    fn against_earlier_versions_only_the_learners_moves_count_and_a_stop_changes_nothing() {
+        let pool = Pool { share: 0.5, size: 2, every: 1 };
+        let config = Config { iteration: 50, pool, ..small(Kind::Shared, &[16]) };
+        testing::assert_resumes::<Ppo<TicTacToe>>(&config, 200);
+        let runs = [1, 3].map(|threads| {
+            let mut learner = Ppo::new(&TicTacToe, &config, 5).unwrap();
+            let mut watch = Threads(threads, Vec::new(), Vec::new());
+            learner.train(&mut watch).unwrap();
+            let played = learner.play(300..350, &Workers::new(threads).unwrap());
+            (learner.save(), watch.1, played)
+        });
+        assert!(runs[0] == runs[1]);
+        let [(state, rows, played), _] = &runs;
+        let pooled = |row: &Row| row.metrics.contains(&("pool_games", Metric::Count(25)));
+        assert!(!pooled(&rows[0]) && rows[1..].iter().all(pooled));
+        assert_eq!(state.counter("pool"), Ok(2));
+        let (against, itself) = played.split_at(25);
+        for (number, game) in (300..).zip(against) {
+            let seat = if number % 2 == 0 { Seat::First } else { Seat::Second };
+            assert!(game.seat == Some(seat) && game.steps.iter().all(|step| step.seat == seat), "game {number}");
+        }
+        assert!(itself.iter().all(|game| game.seat.is_none()));
     }
 
     #[test]
@@ -685,6 +705,12 @@ mod tests {
         let residual = Network { kind: Kind::Residual, hidden: vec![32, 16], ..strong_of_tictactoe().network };
         assert_eq!(refused(with(residual.clone())), "network.hidden");
         assert_eq!(refused(with(Network { hidden: vec![16], inputs: Inputs::Signed, ..residual })), "network.inputs");
+        let pool = Pool { size: 0, ..Pool::default() };
+        assert_eq!(refused(Config { pool, ..strong_of_tictactoe() }), "pool.size");
+        // Settings that were written before there was a pool go without.
+        let mut json = serde_json::to_value(article()).unwrap();
+        json.as_object_mut().unwrap().remove("pool");
+        assert_eq!(serde_json::from_value::<Config>(json).unwrap(), article());
         assert_eq!(refused(Config { clip: 0.0, ..strong_of_tictactoe() }), "clip");
         assert_eq!(refused(Config { iteration: 0, ..strong_of_tictactoe() }), "iteration");
     }

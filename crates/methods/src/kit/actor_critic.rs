@@ -305,11 +305,13 @@ fn board_of<G: Game>(game: &G) -> Board {
     Board { height: game.rows(), width: game.columns() }
 }
 
-fn prefixed(prefix: &str, tensors: Vec<Tensor>) -> Vec<Tensor> {
+/// The tensors under longer names.
+pub(crate) fn prefixed(prefix: &str, tensors: Vec<Tensor>) -> Vec<Tensor> {
     tensors.into_iter().map(|tensor| Tensor { name: format!("{prefix}{}", tensor.name), ..tensor }).collect()
 }
 
-fn without(prefix: &str, tensors: &[Tensor]) -> Vec<Tensor> {
+/// The tensors whose names begin so, without that beginning.
+pub(crate) fn without(prefix: &str, tensors: &[Tensor]) -> Vec<Tensor> {
     let named = tensors.iter().filter_map(|tensor| Some((tensor.name.strip_prefix(prefix)?, tensor)));
     named.map(|(name, tensor)| Tensor { name: name.to_owned(), ..tensor.clone() }).collect()
 }

@@ -33,13 +33,15 @@ pub fn estimate(values: &[f32], last: f32, g: f32, lambda: f32) -> Vec<f32> {
 }
 
 impl Form {
-    /// The advantages of a game's moves, whose positions have these values.
+    /// The advantages of a game's moves, whose positions have these values. Of a game in which the learner had one seat there
+    /// is the seat form only: between two own moves lie two plies, so there the ply form's gamma is squared.
     pub fn advantages<P>(self, game: &Played<P>, values: &[f32], gamma: f32, lambda: f32) -> Vec<f32> {
         let reward = |seat| game.outcome.seen_by(seat).expect("the game is over").value();
-        if self == Form::Ply {
+        if self == Form::Ply && game.seat.is_none() {
             let last = game.steps.last().map_or(0.0, |step| reward(step.seat));
             return estimate(values, last, -gamma, lambda);
         }
+        let gamma = if self == Form::Ply { gamma * gamma } else { gamma };
         let mut all = vec![0.0; values.len()];
         for seat in Seat::BOTH {
             let own: Vec<usize> = (0..values.len()).filter(|&i| game.steps[i].seat == seat).collect();
@@ -112,10 +114,19 @@ mod tests {
             (Outcome::Win(Seat::Second), [-1.0, 1.0, -1.0]),
             (Outcome::Draw, [0.0; 3]),
         ] {
-            let game = Played { steps: steps.clone(), outcome };
+            let game = Played { steps: steps.clone(), outcome, seat: None };
             for form in [Form::Ply, Form::Seat] {
                 assert_close(&form.advantages(&game, &[0.0; 3], 1.0, 1.0), &expected);
             }
         }
+    }
+
+    #[test]
+    fn with_one_seat_there_is_the_seat_form_only() {
+        let step = Step { position: (), seat: Seat::Second, symmetry: Symmetry::IDENTITY, action: 0 };
+        let game = Played { steps: vec![step; 2], outcome: Outcome::Win(Seat::Second), seat: Some(Seat::Second) };
+        // As the winner above, with 0.9 squared from ply to ply.
+        assert_close(&Form::Ply.advantages(&game, &[-0.2, 0.4], 0.9, 0.8), &[0.9128, 0.6]);
+        assert_close(&Form::Seat.advantages(&game, &[-0.2, 0.4], 0.81, 0.8), &[0.9128, 0.6]);
     }
 }
