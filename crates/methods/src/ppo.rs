@@ -38,6 +38,8 @@
 //! Beside games against itself there may be others (no preset has them):
 //! - *Earlier versions* as opponents (`pool`): what was learned is not forgotten. Only the learner's moves are learned from,
 //!   by the seat form.
+//! - *Games that a search makes* (`mcts`): tree search with this policy and value plays better than they do. Its visits are a
+//!   target of their own: the cross-entropy towards them, and (V - R)^2 with R the discounted result, never the ratio.
 //!
 //! Preset `strong` adds one network for both seats and for policy and value, planes of stones, random openings, a rate and an
 //! entropy that fall, and gradients that are cut at a norm. On the boards of Gomoku and Connect Four, where the network is
@@ -51,10 +53,12 @@
 
 mod games;
 mod loss;
+mod made;
 mod pool;
 mod report;
 
 use net::file::Tensor;
+use net::loss::{cross_entropy, squared_error};
 use net::math::ln;
 use net::{NetError, Outputs, Workers};
 use rules::{Game, Rng};
@@ -63,6 +67,7 @@ use serde::{Deserialize, Serialize};
 
 use self::games::reader;
 use self::loss::{Loss, Sums, sound};
+pub use self::made::Mcts;
 pub use self::pool::Pool;
 use self::pool::Versions;
 use self::report::{Said, metrics};
@@ -115,6 +120,9 @@ pub struct Config {
     /// Earlier versions as opponents.
     #[serde(default)]
     pub pool: Pool,
+    /// Games made by Monte Carlo tree search.
+    #[serde(default)]
+    pub mcts: Mcts,
     /// The network.
     pub network: Network,
 }
@@ -136,6 +144,9 @@ impl learner::Config for Config {
         require(self.rate.within(0.0, 1.0) && self.rate.start > 0.0, "rate", &self.rate, "above 0 and at most 1")?;
         require(self.entropy.within(0.0, 1.0), "entropy", &self.entropy, "within [0, 1]")?;
         self.pool.check()?;
+        self.mcts.check()?;
+        let share = self.pool.share + self.mcts.share;
+        require(share <= 1.0, "mcts.share", &self.mcts.share, "at most 1 together with pool.share")?;
         self.network.check()
     }
 }
@@ -161,6 +172,7 @@ fn article() -> Config {
         rate: Linear::constant(0.001),
         entropy: Linear::constant(0.01),
         pool: Pool::default(),
+        mcts: Mcts::default(),
         network: Network {
             kind: Kind::Separate,
             hidden: vec![256, 128],
@@ -219,13 +231,23 @@ fn board(curriculum: Vec<(u64, u64)>) -> Config {
 #[derive(Clone, Debug)]
 struct Sample<P> {
     step: Step<P>,
-    /// For each legal action whether it is sound, where a search of two plies finds some that are and some that are not.
-    sound: Vec<bool>,
-    /// The logarithm of the probability with which it was made.
-    log_p: f32,
-    advantage: f32,
     /// The value that its position should have.
     target: f32,
+    lesson: Lesson,
+}
+
+#[derive(Clone, Debug)]
+enum Lesson {
+    /// The policy made the move.
+    Sampled {
+        /// For each legal action whether it is sound, where a search of two plies finds some that are and some that are not.
+        sound: Vec<bool>,
+        /// The logarithm of the probability with which it was made.
+        log_p: f32,
+        advantage: f32,
+    },
+    /// A tree search made the move: the share of each legal action in its visits.
+    Searched(Vec<f32>),
 }
 
 /// The method while it learns.
@@ -305,7 +327,7 @@ impl<G: Game> Ppo<G> {
         let samples = steps.iter().zip(sound_of).zip(log_p).zip(advantages_of.iter().zip(targets));
         let samples = samples.map(|(((&step, sound), log_p), (&advantage, target))| {
             let advantage = ((f64::from(advantage) - mean) * scale) as f32;
-            Sample { step, sound, log_p, advantage, target }
+            Sample { step, target, lesson: Lesson::Sampled { sound, log_p, advantage } }
         });
         let spread = if choices > 0.0 { spread / choices } else { 1.0 };
         Ok(Batch { samples: samples.collect(), explained, spread })
@@ -331,13 +353,23 @@ impl<G: Game> Ppo<G> {
             let outputs = self.net.outputs.policy.chunks_exact(actions).zip(&self.net.outputs.value);
             for ((&i, (logits, &value)), d_logits) in batch.iter().zip(outputs).zip(d.policy.chunks_exact_mut(actions))
             {
-                let Sample { step, sound, log_p, advantage, target } = &samples[i];
+                let Sample { step, target, lesson } = &samples[i];
                 shown_legal(&self.board, &step.position, step.symmetry, &mut legal, &mut shown);
-                let chosen = legal.iter().position(|&action| action == step.action).expect("a legal move was made");
-                let sample = (*log_p, *advantage, *target);
-                let (terms, d_value) =
-                    loss.of((logits, value), (&shown, chosen, sound), sample, weight, &mut p, d_logits);
-                sums.add(terms, clip, !sound.is_empty());
+                let d_value = match lesson {
+                    Lesson::Sampled { sound, log_p, advantage } => {
+                        let chosen = legal.iter().position(|&action| action == step.action);
+                        let chosen = (&*shown, chosen.expect("a legal move was made"), &**sound);
+                        let sample = (*log_p, *advantage, *target);
+                        let (terms, d_value) = loss.of((logits, value), chosen, sample, weight, &mut p, d_logits);
+                        sums.add(terms, clip, !sound.is_empty());
+                        d_value
+                    }
+                    Lesson::Searched(shares) => {
+                        sums.made += 1.0;
+                        sums.shares += f64::from(cross_entropy(logits, &shown, shares, weight, &mut p, d_logits));
+                        weight * loss.value * squared_error(value, *target).1
+                    }
+                };
                 d.value.push(d_value);
             }
             self.net.descend(&d, rate, workers)?;
@@ -414,8 +446,10 @@ impl<G: Game> Learner<G> for Ppo<G> {
             let games = self.config.iteration.min(end - self.games);
             let diverged = |what| Diverged { game: self.games + games, what };
             let said = diverged("the network");
-            let played = self.play(self.games..self.games + games, &workers);
-            let batch = self.weigh(&played, &workers).map_err(|_| said.clone())?;
+            let (mut played, made) = self.play(self.games..self.games + games, &workers);
+            let mut batch = self.weigh(&played, &workers).map_err(|_| said.clone())?;
+            batch.samples.extend(made.iter().flat_map(|made| self.lessons(made)));
+            played.extend(made.into_iter().map(|made| made.game));
             // A stream of its own for the order of the moves, apart from those of the games.
             let mut rng = Rng::new(!self.seed, self.games);
             let (mut sums, mut epochs) = (Sums::default(), 0);
@@ -500,7 +534,8 @@ mod tests {
                 shown_legal(&TicTacToe, &sample.step.position, sample.step.symmetry, &mut legal, &mut shown);
                 let chosen = legal.iter().position(|&action| action == sample.step.action).unwrap();
                 let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.0, search: 0.0 };
-                let (given, d) = ((sample.log_p, 1.0, 0.0), &mut [0.0; 9]);
+                let Lesson::Sampled { log_p, .. } = sample.lesson else { panic!("the policy made it") };
+                let (given, d) = ((log_p, 1.0, 0.0), &mut [0.0; 9]);
                 let ratio = loss.of((logits, 0.0), (&shown, chosen, &[]), given, 1.0, &mut p, d).0.ratio;
                 assert!((ratio - 1.0).abs() < 1e-5, "{ratio} with {:?}", config.network.kind);
             }
@@ -643,7 +678,7 @@ mod tests {
             (learner.save(), watch.1, played)
         });
         assert!(runs[0] == runs[1]);
-        let [(state, rows, played), _] = &runs;
+        let [(state, rows, (played, _)), _] = &runs;
         let pooled = |row: &Row| row.metrics.contains(&("pool_games", Metric::Count(25)));
         assert!(!pooled(&rows[0]) && rows[1..].iter().all(pooled));
         assert_eq!(state.counter("pool"), Ok(2));
@@ -653,6 +688,38 @@ mod tests {
             assert!(game.seat == Some(seat) && game.steps.iter().all(|step| step.seat == seat), "game {number}");
         }
         assert!(itself.iter().all(|game| game.seat.is_none()));
+    }
+
+    #[test]
+    fn from_games_that_a_search_made_its_visits_and_the_result_are_learned() {
+        // The second player refutes the first move and the third; the policy makes no game of its own.
+        let game = Tiny::new("((o x) (x x) (x o))");
+        let network = Network { orientation: Orientation::AsIs, ..small(Kind::Separate, &[16]).network };
+        let mcts = Mcts { share: 1.0, visits: 16 };
+        let entropy = Linear::constant(0.0);
+        let rate = Linear::constant(0.03);
+        let config = Config { games: 2_000, openings: 0, mcts, rate, entropy, network, ..small(Kind::Separate, &[16]) };
+        let mut learner = Ppo::new(&game, &config, 1).unwrap();
+        learner.train(&mut Unwatched).unwrap();
+        let mut evaluations = rules::Evaluations::default();
+        rules::Evaluator::evaluate(&mut learner.agent(), &game, &[game.start()], &mut evaluations);
+        assert!(evaluations.policies[1] > 0.95 && evaluations.values[0] > 0.9, "{evaluations:?}");
+    }
+
+    #[test]
+    fn games_of_every_kind_go_on_from_a_saved_state() {
+        let (pool, mcts) = (Pool { share: 0.3, size: 2, every: 1 }, Mcts { share: 0.3, visits: 4 });
+        let config = Config { iteration: 50, pool, mcts, search: 0.5, ..small(Kind::Shared, &[16]) };
+        testing::assert_resumes::<Ppo<TicTacToe>>(&config, 200);
+        let runs = [1, 3].map(|threads| {
+            let mut learner = Ppo::new(&TicTacToe, &config, 5).unwrap();
+            let mut watch = Threads(threads, Vec::new(), Vec::new());
+            learner.train(&mut watch).unwrap();
+            (learner.save(), watch.1)
+        });
+        assert!(runs[0] == runs[1]);
+        let counts = |name| runs[0].1.iter().filter(|row| row.metrics.iter().any(|(n, _)| *n == name)).count();
+        assert_eq!((counts("pool_games"), counts("mcts_loss")), (5, 6));
     }
 
     #[test]
@@ -705,11 +772,15 @@ mod tests {
         let residual = Network { kind: Kind::Residual, hidden: vec![32, 16], ..strong_of_tictactoe().network };
         assert_eq!(refused(with(residual.clone())), "network.hidden");
         assert_eq!(refused(with(Network { hidden: vec![16], inputs: Inputs::Signed, ..residual })), "network.inputs");
-        let pool = Pool { size: 0, ..Pool::default() };
-        assert_eq!(refused(Config { pool, ..strong_of_tictactoe() }), "pool.size");
-        // Settings that were written before there was a pool go without.
+        let (pool, mcts) = (Pool { share: 0.6, ..Pool::default() }, Mcts { share: 0.6, ..Mcts::default() });
+        assert_eq!(refused(Config { pool, mcts, ..strong_of_tictactoe() }), "mcts.share");
+        assert_eq!(refused(Config { pool: Pool { size: 0, ..pool }, ..strong_of_tictactoe() }), "pool.size");
+        assert_eq!(refused(Config { mcts: Mcts { visits: 1, ..mcts }, ..strong_of_tictactoe() }), "mcts.visits");
+        // Settings that were written before there was a pool or a search go without.
         let mut json = serde_json::to_value(article()).unwrap();
-        json.as_object_mut().unwrap().remove("pool");
+        for field in ["pool", "mcts"] {
+            json.as_object_mut().unwrap().remove(field);
+        }
         assert_eq!(serde_json::from_value::<Config>(json).unwrap(), article());
         assert_eq!(refused(Config { clip: 0.0, ..strong_of_tictactoe() }), "clip");
         assert_eq!(refused(Config { iteration: 0, ..strong_of_tictactoe() }), "iteration");

@@ -79,7 +79,7 @@ pub struct Searched<G: Game, E> {
 }
 
 /// PUCT's constant for values in [-1, 1].
-const PUCT_EXPLORATION: f64 = 1.5;
+pub const PUCT_EXPLORATION: f64 = 1.5;
 
 impl<G: Game, E: Evaluator<G>> Searched<G, E> {
     /// A player named `name@simulations`. Up to `batch` leaves are judged together; a greater batch is faster and

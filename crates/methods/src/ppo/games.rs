@@ -7,7 +7,8 @@ use net::Workers;
 use net::file::Tensor;
 use rules::{Game, Rng};
 
-use super::{Config, Ppo};
+use super::made::{Made, make};
+use super::{Config, Lesson, Ppo, Sample};
 use crate::kit::actor_critic::{ActorCritic, Reader};
 use crate::kit::self_play::{Played, self_play};
 use crate::learner::RestoreError;
@@ -23,6 +24,9 @@ pub(super) fn reader<G: Game>(
     net.set_tensors(weights)?;
     Ok(net.reader(board))
 }
+
+/// Games by the policy's moves, and games that the search made.
+pub(super) type Games<P> = (Vec<Played<P>>, Vec<Made<P>>);
 
 impl<G: Game> Ppo<G> {
     /// The board on which game number `game` is played, and the number of games with which its stage ends.
@@ -40,15 +44,30 @@ impl<G: Game> Ppo<G> {
         (self.game.clone(), self.config.games)
     }
 
-    /// Plays the games of an iteration: those against earlier versions first, then those of the policy against itself.
-    pub(super) fn play(&mut self, numbers: Range<u64>, workers: &Workers) -> Vec<Played<G::Position>> {
+    /// Plays the games of an iteration: those against earlier versions first, then those of the policy against itself; and lets
+    /// the search make its own, which are the last.
+    pub(super) fn play(&mut self, numbers: Range<u64>, workers: &Workers) -> Games<G::Position> {
         let Ppo { game, config, seed, board, net, versions, .. } = self;
         let (openings, seed, learner) = (config.openings, *seed, net.reader(board));
-        let share = if versions.is_empty() { 0.0 } else { config.pool.share };
-        let middle = numbers.start + (share * (numbers.end - numbers.start) as f32).round() as u64;
+        let games = |share: f32| (share * (numbers.end - numbers.start) as f32).round() as u64;
+        let pool = numbers.start + if versions.is_empty() { 0 } else { games(config.pool.share) };
+        let made = numbers.end - games(config.mcts.share).min(numbers.end - pool);
         let version = |weights: &[Tensor]| reader(game, board, config, weights).expect("weights of this network");
-        let mut played = versions.play(&learner, version, openings, (seed, numbers.start..middle), workers);
-        played.extend(self_play(&learner, openings, (seed, middle..numbers.end), workers));
-        played
+        let mut played = versions.play(&learner, version, openings, (seed, numbers.start..pool), workers);
+        played.extend(self_play(&learner, openings, (seed, pool..made), workers));
+        (played, make(&learner, config.mcts.visits, openings, (seed, made..numbers.end), workers))
+    }
+
+    /// What is learned from a game that a search made: its shares, and the discounted result as the value.
+    pub(super) fn lessons(&self, made: &Made<G::Position>) -> Vec<Sample<G::Position>> {
+        // Advantages over values of 0, with lambda 1, are the discounted results themselves.
+        let nothing = vec![0.0; made.shares.len()];
+        let targets = self.config.form.advantages(&made.game, &nothing, self.config.gamma, 1.0);
+        let moves = made.game.steps.iter().zip(&made.shares).zip(targets);
+        let sample = |((&step, shares), target): ((_, &Vec<f32>), _)| {
+            let lesson = Lesson::Searched(shares.clone());
+            Sample { step, target, lesson }
+        };
+        moves.map(sample).collect()
     }
 }

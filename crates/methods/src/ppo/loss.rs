@@ -84,7 +84,7 @@ impl Loss {
     }
 }
 
-/// Sums over the moves of an iteration.
+/// Sums over the moves of an iteration; but for the last two, those that the policy made.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) moves: f64,
@@ -96,6 +96,9 @@ pub(super) struct Sums {
     pub(super) search: f64,
     /// Moves of positions in which some are sound and some are not.
     pub(super) searched: f64,
+    /// The cross-entropy towards the shares of moves that a tree search made, and their number.
+    pub(super) shares: f64,
+    pub(super) made: f64,
 }
 
 impl Sums {

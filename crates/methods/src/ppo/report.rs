@@ -73,5 +73,8 @@ pub(super) fn metrics<P>(
         let points = f64::from(pooled.iter().sum::<f32>()) / pooled.len() as f64;
         metrics.extend([("pool_games", Metric::Count(pooled.len() as u64)), ("pool_points", Metric::Real(points))]);
     }
+    if sums.made > 0.0 {
+        metrics.push(("mcts_loss", Metric::Real(sums.shares / sums.made)));
+    }
     metrics
 }
