@@ -14,6 +14,7 @@ mod exit;
 mod files;
 mod match_folder;
 mod match_report;
+mod memory;
 mod method;
 mod progress;
 mod prompt;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use methods::learner::{Metric, Row};
 
+use crate::memory;
 use crate::talk::{self, BAD, DIM, FIRST, GOOD, HEAD, Look, SECOND, paint};
 
 /// Time without any line before a plain one.
@@ -28,13 +29,15 @@ pub(crate) struct Progress {
     next_line: u64,
     window: Window,
     total: Window,
+    /// Moves since the beginning, as far as the method counts them.
+    moves: u64,
 }
 
 impl Progress {
     /// For a training of `planned` games of which `began_at` have been played already.
     pub(crate) fn begin(look: Look, began_at: u64, planned: u64) -> Progress {
         let bar = ProgressBar::with_draw_target(Some(planned), ProgressDrawTarget::stderr()).with_position(began_at);
-        let template = "  {bar:44.cyan} {percent:>3} %  {rate} games/s  {eta} left";
+        let template = "  {bar:44.cyan} {percent:>3} %  {rate} games/s{msg}  {eta} left";
         let style = ProgressStyle::with_template(template).expect("the template is right");
         let style = style.progress_chars(if look.ascii { "#>-" } else { "━╸─" });
         bar.set_style(style.with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
@@ -43,7 +46,7 @@ impl Progress {
         bar.reset_eta();
         let now = Instant::now();
         let (window, total) = (Window::default(), Window::default());
-        Progress { look, bar, planned, began_at, started: now, told: now, next_line: 0, window, total }
+        Progress { look, bar, planned, began_at, started: now, told: now, next_line: 0, window, total, moves: 0 }
     }
 
     /// A line of metrics.
@@ -52,6 +55,8 @@ impl Progress {
             Some((_, Metric::Count(count))) => Some(*count),
             _ => None,
         };
+        self.moves += count("moves").unwrap_or(0);
+        self.bar.set_message(self.moves_rate());
         match Window::of(count) {
             Some(window) => self.window(row.games, &window),
             None => self.bar.suspend(|| talk::say(plain(row))),
@@ -84,8 +89,15 @@ impl Progress {
             let rate = (games - self.began_at) as f64 / seconds;
             let left = self.planned.saturating_sub(games) as f64 / rate;
             let (games, planned, rate) = (thousands(games), thousands(self.planned), thousands(rate as u64));
-            talk::say(format!("  {games} of {planned} games, {rate} games/s, {left:.0} s left"));
+            let moves = self.moves_rate();
+            talk::say(format!("  {games} of {planned} games, {rate} games/s{moves}, {left:.0} s left"));
         }
+    }
+
+    /// Moves a second, the learning included; nothing where they are not counted.
+    fn moves_rate(&self) -> String {
+        let rate = self.moves as f64 / self.started.elapsed().as_secs_f64();
+        if self.moves == 0 { String::new() } else { format!(", {} moves/s", thousands(rate as u64)) }
     }
 
     /// A line about the training.
@@ -99,6 +111,14 @@ impl Progress {
         if self.total.games() > 0 {
             talk::say(self.total.line(self.look, "in total"));
         }
+    }
+
+    /// What it took: so many games have been learned from.
+    pub(crate) fn cost(&self, games: u64) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let rate = thousands(((games - self.began_at) as f64 / seconds) as u64);
+        let memory = memory::resident().map_or(String::new(), |mib| format!(", {mib:.0} MiB of memory"));
+        talk::say(format!("  {seconds:.1} s, {rate} games/s{}{memory}", self.moves_rate()));
     }
 }
 

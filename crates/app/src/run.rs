@@ -13,7 +13,7 @@ use methods::learner::{Config, Metric, Row};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::{self, Settings};
-use crate::{VERSION, agent_file::FORMAT, files};
+use crate::{VERSION, agent_file::FORMAT, files, memory};
 
 const CONFIG: &str = "config.toml";
 const METRICS: &str = "metrics.jsonl";
@@ -227,9 +227,11 @@ impl Logs {
         Ok(line)
     }
 
-    /// Appends what the clock says.
+    /// Appends what the clock says, and the memory that is held now.
     pub(crate) fn time(&mut self, event: &str, games: u64, seconds: f64) -> Result<()> {
-        let line = serde_json::json!({ "event": event, "games": games, "seconds": (seconds * 1e3).round() / 1e3 });
+        let thousandths = |number: f64| (number * 1e3).round() / 1e3;
+        let (seconds, mib) = (thousandths(seconds), memory::resident().map(thousandths));
+        let line = serde_json::json!({ "event": event, "games": games, "seconds": seconds, "memory_mib": mib });
         Ok(writeln!(self.timing, "{line}")?)
     }
 

@@ -99,6 +99,7 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
     };
     let trained = learner.train(&mut session);
     session.progress.end();
+    session.progress.cost(learner.games());
     if let Some(failure) = session.failure {
         return Err(failure);
     }
