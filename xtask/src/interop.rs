@@ -1,4 +1,4 @@
-//! Whether other programs read what we write: ONNX files and weights, by the Python packages made for them.
+//! Whether other programs read what we write: ONNX files, weights and event files, by the Python packages made for them.
 
 use std::fs;
 use std::path::Path;
@@ -7,9 +7,10 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// The packages, with versions, so that a new release of one cannot fail a change of ours.
-const PACKAGES: [&str; 4] = ["numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.32.0", "safetensors==0.8.0"];
+const PACKAGES: [&str; 5] =
+    ["numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.32.0", "safetensors==0.8.0", "tensorboard==2.21.0"];
 
-/// Writes networks, installs the packages in a folder of their own (once) and lets them read.
+/// Writes networks and trains a run, installs the packages in a folder of their own (once) and lets them read.
 ///
 /// # Errors
 /// If Python 3 is missing, a package cannot be installed, or a file is not what it should be.
@@ -27,7 +28,15 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     }
     let cargo = &mut Command::new(env!("CARGO"));
     run(cargo.args(["run", "--quiet", "--package", "net", "--example", "interop"]).arg(&files).current_dir(root))?;
-    run(Command::new(&python).arg(root.join("crates/net/tests/interop.py")).arg(&files))
+    run(Command::new(&python).arg(root.join("crates/net/tests/interop.py")).arg(&files))?;
+    let trained = folder.join("run");
+    if trained.exists() {
+        fs::remove_dir_all(&trained)?;
+    }
+    let words = ["run", "--quiet", "--package", "tengen", "--", "train", "tictactoe", "--method", "ppo"];
+    let small = ["--preset", "article", "--games", "2000", "--seed", "1", "--out"];
+    run(Command::new(env!("CARGO")).args(words).args(small).arg(&trained).current_dir(root))?;
+    run(Command::new(&python).arg(root.join("crates/app/tests/events.py")).arg(&trained))
 }
 
 fn run(command: &mut Command) -> Result<()> {

@@ -17,7 +17,7 @@ const HELP: &str = "cargo xtask COMMAND
   check             format, lints, documentation, house rules and all tests: the test command of this repository
   tidy              the house rules that a program can check
   docs              bring the blocks that are included from results/ up to date
-  interop           whether the Python packages for ONNX and safetensors read our files; needs Python 3
+  interop           whether the Python packages for ONNX, safetensors and TensorBoard read our files; needs Python 3
   agents [FILE]...  train the agents that come with tengen, or these, and write their cards
   picture           run a session and draw it for the README
   signature         bring crates/app/tests/signature.txt up to date after a change that alters learning";

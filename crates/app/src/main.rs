@@ -26,6 +26,7 @@ mod settings;
 mod stop;
 mod svg;
 mod talk;
+mod tensorboard;
 mod threats;
 mod training;
 

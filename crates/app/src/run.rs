@@ -1,7 +1,7 @@
 //! The folder of a run.
 //!
 //! `config.toml` is written before the first game and never changed. `metrics.jsonl` holds functions of config and seed
-//! only; `timing.jsonl` holds what the clock says. `checkpoints/` has the last two moments from which training can go on,
+//! only, and the event file shows them to TensorBoard; `timing.jsonl` holds what the clock says. `checkpoints/` has the last two moments from which training can go on,
 //! named by the number of games, and `agent.safetensors` appears when the last game has been learned from.
 
 use std::fs::{self, File, OpenOptions};
@@ -13,6 +13,7 @@ use methods::learner::{Config, Metric, Row};
 use serde::{Deserialize, Serialize};
 
 use crate::settings::{self, Settings};
+use crate::tensorboard::{EVENTS, EventFile};
 use crate::{VERSION, agent_file::FORMAT, files, memory};
 
 const CONFIG: &str = "config.toml";
@@ -157,8 +158,9 @@ impl Run {
         Ok(())
     }
 
-    /// Opens the two logs, and cuts the metrics back to the length that the checkpoint has recorded.
-    pub(crate) fn logs(&self, metrics_length: u64) -> Result<Logs> {
+    /// Opens the logs, and cuts the metrics and events back to the length that the checkpoint has recorded.
+    /// With the logs come the rows that have been written so far.
+    pub(crate) fn logs(&self, metrics_length: u64) -> Result<(Logs, Vec<serde_json::Value>)> {
         let open = |name: &str| {
             let path = self.folder.join(name);
             let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
@@ -173,10 +175,13 @@ impl Run {
             );
         }
         metrics.set_len(metrics_length)?;
-        metrics.seek(SeekFrom::End(0))?;
+        let mut text = String::new();
+        metrics.read_to_string(&mut text)?;
+        let rows: Vec<serde_json::Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let events = EventFile::open(&self.folder.join(EVENTS), &rows)?;
         let mut timing = open(TIMING)?;
         timing.seek(SeekFrom::End(0))?;
-        Ok(Logs { metrics, metrics_length, timing })
+        Ok((Logs { metrics, metrics_length, events, timing }, rows))
     }
 }
 
@@ -214,6 +219,7 @@ pub(crate) fn agent_of(folder: &Path) -> PathBuf {
 pub(crate) struct Logs {
     metrics: File,
     metrics_length: u64,
+    events: EventFile,
     timing: File,
 }
 
@@ -224,6 +230,11 @@ impl Logs {
         self.metrics.write_all(line.as_bytes())?;
         self.metrics.write_all(b"\n")?;
         self.metrics_length += line.len() as u64 + 1;
+        let numbers = row.metrics.iter().map(|&(name, metric)| match metric {
+            Metric::Count(count) => (name, count as f64),
+            Metric::Real(real) => (name, real),
+        });
+        self.events.row(row.games, numbers)?;
         Ok(line)
     }
 
@@ -233,14 +244,6 @@ impl Logs {
         let (seconds, mib) = (thousandths(seconds), memory::resident().map(thousandths));
         let line = serde_json::json!({ "event": event, "games": games, "seconds": seconds, "memory_mib": mib });
         Ok(writeln!(self.timing, "{line}")?)
-    }
-
-    /// The rows that have been written so far.
-    pub(crate) fn rows(&mut self) -> Result<Vec<serde_json::Value>> {
-        let mut text = String::new();
-        self.metrics.seek(SeekFrom::Start(0))?;
-        self.metrics.read_to_string(&mut text)?;
-        Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
     }
 
     /// Brings the metrics to disk; the length that a checkpoint must record.

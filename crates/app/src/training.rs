@@ -61,7 +61,7 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
         Some(path) => restore::<G, L>(game, &origin, &path)?,
     };
     let began_at = learner.games();
-    let mut logs = run.logs(metrics_length)?;
+    let (mut logs, rows) = run.logs(metrics_length)?;
     let Plan { method, preset, seed, .. } = plan;
     // Before anything is said, so that whoever sees it may already press Ctrl-C.
     let saving = Saving::begin();
@@ -78,7 +78,7 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
     ));
     logs.time(if began_at == 0 { "start" } else { "resume" }, began_at, 0.0)?;
     let mut progress = Progress::begin(course.look, began_at, learner.planned());
-    for row in logs.rows()? {
+    for row in rows {
         if let Some(window) = Window::of(|name| row.get(name)?.as_u64()) {
             progress.window(row["games"].as_u64().unwrap_or_default(), &window);
         }

@@ -21,7 +21,15 @@ fn the_folder_tells_all_and_names_no_time_or_place_in_the_agent() {
     let out = bench.ok("train tictactoe --games 2000 --seed 5");
     assert_eq!(out.trim(), "runs/tictactoe-outcome-5/agent.safetensors");
     let folder = bench.path("runs/tictactoe-outcome-5");
-    let expected = [".lock", "agent.safetensors", "checkpoints", "config.toml", "metrics.jsonl", "timing.jsonl"];
+    let expected = [
+        ".lock",
+        "agent.safetensors",
+        "checkpoints",
+        "config.toml",
+        "events.out.tfevents.tengen",
+        "metrics.jsonl",
+        "timing.jsonl",
+    ];
     assert_eq!(files(&folder), expected);
     assert_eq!(files(&folder.join("checkpoints")), ["00000000000000002000.safetensors"]);
     let config = bench.text("runs/tictactoe-outcome-5/config.toml");
