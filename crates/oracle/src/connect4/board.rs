@@ -41,14 +41,17 @@ pub(super) fn winning_cells(stones: u64, empty: u64) -> u64 {
     cells & empty
 }
 
+/// Length of what is indexed by cell: more than there are cells, so that no index needs a test.
+pub(super) const INDICES: usize = 64;
+
 /// The number of fours that run through each cell.
-pub(super) static FOURS_THROUGH: [u8; 49] = {
-    const EDGE: [u8; 7] = [3, 4, 5, 5, 4, 3, 0];
-    const NEXT: [u8; 7] = [4, 6, 8, 8, 6, 4, 0];
-    const INNER: [u8; 7] = [5, 8, 11, 11, 8, 5, 0];
-    const MIDDLE: [u8; 7] = [7, 10, 13, 13, 10, 7, 0];
+const FOURS_THROUGH: [i8; INDICES] = {
+    const EDGE: [i8; 7] = [3, 4, 5, 5, 4, 3, 0];
+    const NEXT: [i8; 7] = [4, 6, 8, 8, 6, 4, 0];
+    const INNER: [i8; 7] = [5, 8, 11, 11, 8, 5, 0];
+    const MIDDLE: [i8; 7] = [7, 10, 13, 13, 10, 7, 0];
     let columns = [EDGE, NEXT, INNER, MIDDLE, INNER, NEXT, EDGE];
-    let mut cells = [0; 49];
+    let mut cells = [0; INDICES];
     let mut cell = 0;
     while cell < 49 {
         cells[cell] = columns[cell / 7][cell % 7];
@@ -57,9 +60,21 @@ pub(super) static FOURS_THROUGH: [u8; 49] = {
     cells
 };
 
+/// What each cell is worth to either side before anything is known: the fours through it, less its distance from the
+/// middle column.
+pub(super) static WORTH: [i8; INDICES] = {
+    let mut worth = FOURS_THROUGH;
+    let mut cell = 0;
+    while cell < 49 {
+        worth[cell] -= (cell as i8 / 7 - 3).abs();
+        cell += 1;
+    }
+    worth
+};
+
 /// The lines through each cell that are not vertical: falling, level and rising, each as the set of all its cells.
-pub(super) static LINES: [[u64; 3]; 49] = {
-    let mut lines = [[0; 3]; 49];
+pub(super) static LINES: [[u64; 3]; INDICES] = {
+    let mut lines = [[0; 3]; INDICES];
     let mut cell = 0;
     while cell < 49 {
         let (column, row) = (cell as i32 / 7, cell as i32 % 7);
@@ -102,28 +117,39 @@ pub(super) static COMPLETIONS: [u8; 128] = {
     table
 };
 
-/// An upper bound on the score of the first player, who is to move, if one can be read off; at most 0.
+/// The cells above those of `cells` that are in an even row.
+#[inline(always)]
+fn above_even(cells: u64) -> u64 {
+    // Row 6 has nothing above. Each factor spreads a cell over the rest of its column.
+    (cells & BOTTOM << 1) * 0b1_1110 | (cells & BOTTOM << 3) * 0b110
+}
+
+/// An upper bound on the score of the first player, who is to move, if one can be read off and is at most `alpha`.
 ///
 /// The second player needs no more than to *follow up* (Allis, "A knowledge-based approach of Connect-Four", 1988,
 /// calls it claimeven): to answer in the same column, which gives him every even row. Where a column is open at an
 /// even row, its lowest cell is answered by another such cell; there is an even number of them, as an even number
 /// of cells is empty. So the first player never owns more than his stones, the empty odd rows and those lowest cells.
-/// If that holds no four he cannot win, and if the even rows complete a four of the second player he loses:
-/// at the latest when a single column is left at the highest cell which that four needs.
+/// Nor does he own a cell above one on which following up wins. If what remains holds no four he cannot win, and if the
+/// even rows complete a four of the second player he loses: at the latest when a single column is left at the highest
+/// cell which that four needs.
 #[inline(always)]
-pub(super) fn follow_up_bound(mine: u64, occupied: u64, landings: u64, alpha: i32) -> Option<i32> {
+pub(super) fn follow_up_bound(mine: u64, occupied: u64, their_wins: u64, alpha: i32) -> Option<i32> {
     const ROW_6: u64 = BOTTOM << 5;
     const ROW_4: u64 = BOTTOM << 3;
+    if alpha < -3 {
+        return None;
+    }
     let empty = BOARD & !occupied;
-    let paired = landings & EVEN;
-    if has_four(mine | empty & ODD | paired) {
+    let paired = landings(occupied) & EVEN;
+    if has_four(mine | (empty & ODD | paired) & !above_even(their_wins & !paired)) {
         return None;
     }
     if alpha >= 0 {
         return Some(0);
     }
     let theirs = mine ^ occupied | empty & EVEN & !paired;
-    Some(if !has_four(theirs) {
+    let bound = if !has_four(theirs) {
         0
     } else if !has_four(theirs & !(ROW_6 & empty)) {
         -1
@@ -131,7 +157,8 @@ pub(super) fn follow_up_bound(mine: u64, occupied: u64, landings: u64, alpha: i3
         -2
     } else {
         -3
-    })
+    };
+    (bound <= alpha).then_some(bound)
 }
 
 /// An upper bound on the score of the second player, who is to move, if one can be read off and is at most `alpha`.
@@ -139,15 +166,17 @@ pub(super) fn follow_up_bound(mine: u64, occupied: u64, landings: u64, alpha: i3
 /// The first player has an *odd threat*: he wins on a cell of row 3 or 5 that is not yet open. He plays the other
 /// columns as [`follow_up_bound`] says of the second player, until nothing is left there; then somebody must play
 /// below the threat, and the parity of the board makes it the second player, who gives it away.
-/// Until the column of the threat is entered the number of other columns open at an even row is odd. The first player
-/// enters it himself when the last of them is taken, on its odd cell, or answers there with the last of them. From
-/// then on both sides alternate in it, the second player on even rows.
+/// If the column of the threat is open at an even row, that needs nothing else: the number of other columns open at an
+/// even row is even, so each is answered by another. If at an odd row, their number is odd until the column is entered.
+/// The first player enters it himself when the last of them is taken, on its odd cell, or answers there with the last
+/// of them. From then on both sides alternate in it, the second player on even rows.
 /// All that the second player can own is a superset of what this leaves him; if it holds no four, he loses, at the
 /// latest when 36 cells elsewhere and the column up to the threat are full.
 #[inline(always)]
-pub(super) fn odd_threat_bound(mine: u64, occupied: u64, their_wins: u64, landings: u64, alpha: i32) -> Option<i32> {
+pub(super) fn odd_threat_bound(mine: u64, occupied: u64, their_wins: u64, alpha: i32) -> Option<i32> {
     let empty = BOARD & !occupied;
-    let mut threats = their_wins & ODD & !landings & !(landings << 1);
+    let landings = landings(occupied);
+    let mut threats = their_wins & ODD & !landings;
     while threats != 0 {
         let cell = threats.trailing_zeros();
         threats &= threats - 1;
@@ -200,7 +229,7 @@ mod tests {
         assert_eq!((0..7).map(column).fold(0, |a, b| a | b), BOARD);
         assert_eq!(landings(0), BOTTOM);
         // 24 level fours, 21 upright and 12 on each diagonal, of four cells each.
-        assert_eq!(FOURS_THROUGH.iter().map(|&fours| u32::from(fours)).sum::<u32>(), 4 * 69);
+        assert_eq!(FOURS_THROUGH.iter().map(|&fours| i32::from(fours)).sum::<i32>(), 4 * 69);
         assert_eq!(landings(BOARD), 0);
     }
 }

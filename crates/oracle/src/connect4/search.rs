@@ -8,13 +8,14 @@
 //! - A move after which the opponent cannot answer (two threats at once, or every answer lies below a threat)
 //!   is seen one ply early, and if only such a move could win in time, nothing else is looked at.
 //! - A single possible reply is played at once, without a call and without the table.
-//! - Bounds that parity alone proves: [`follow_up_bound`] and [`odd_threat_bound`].
+//! - Every child is first asked for what parity alone proves: [`follow_up_bound`] and [`odd_threat_bound`].
 //! - The table is asked only after the moves were generated: the memory answers meanwhile.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use super::board::{
-    BOARD, BOTTOM, CELLS, COMPLETIONS, FOURS_THROUGH, LINES, follow_up_bound, landings, odd_threat_bound, winning_cells,
+    BOARD, BOTTOM, CELLS, COMPLETIONS, INDICES, LINES, WORTH, follow_up_bound, landings, odd_threat_bound,
+    winning_cells,
 };
 use super::shelf::{Label, SHELF_STONES, Shelf};
 use super::table::{Bound, Layout, Slot, View};
@@ -73,7 +74,7 @@ pub(super) struct Search<'a> {
     /// Set if several threads search the same position.
     pub(super) crew: Option<&'a Crew>,
     /// For the side with an even and an odd number of stones on the board: how often a move to each cell was good enough.
-    pub(super) history: [[i32; 49]; 2],
+    pub(super) history: [[i32; INDICES]; 2],
     /// Positions visited.
     pub(super) nodes: u64,
     /// Stores so far.
@@ -212,6 +213,17 @@ fn replies(occupied: u64, wins: u64) -> u64 {
     }
 }
 
+/// An upper bound on the score that parity alone proves, if it is at most `alpha`.
+#[inline(always)]
+pub(super) fn parity_bound(node: &Node, alpha: i32) -> Option<i32> {
+    let Node { mine, occupied, their_wins, stones, .. } = *node;
+    if stones.is_multiple_of(2) {
+        follow_up_bound(mine, occupied, their_wins, alpha)
+    } else {
+        odd_threat_bound(mine, occupied, their_wins, alpha)
+    }
+}
+
 /// Whether the score of `node` is above `alpha`, as a bound (see the top of this file).
 #[inline(always)]
 fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i32 {
@@ -243,19 +255,8 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
             // The opponent has no line left.
             return 0;
         }
-        if stones % 2 == 0 {
-            if alpha >= -3
-                && let Some(bound) = follow_up_bound(mine, occupied, landings(occupied), alpha)
-                && bound <= alpha
-            {
-                return sign * bound;
-            }
-        } else if left <= LATE_CELLS && alpha >= 0 && !has_four(mine | empty) {
+        if left <= LATE_CELLS && alpha >= 0 && !has_four(mine | empty) {
             return 0;
-        } else if alpha >= -2
-            && let Some(bound) = odd_threat_bound(mine, occupied, their_wins, landings(occupied), alpha)
-        {
-            return sign * bound;
         }
         if moves & (moves - 1) != 0 {
             break (most, empty);
@@ -265,6 +266,9 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
             return sign * most;
         }
         node = node.after(moves, wins);
+        if let Some(bound) = parity_bound(&node, -alpha - 1) {
+            return sign * -bound;
+        }
         alpha = -alpha - 1;
         sign = -sign;
     };
@@ -288,7 +292,6 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
     let prefetch = look_ahead || search.far;
     let mut list = [Move::default(); 7];
     let mut count = 0;
-    let mut best = 0;
     while moves != 0 {
         let cell = moves & moves.wrapping_neg();
         moves ^= cell;
@@ -299,14 +302,9 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
         if replies(occupied | cell, wins) == 0 {
             return sign * most;
         }
-        let order = order(search, &node, cell, wins);
-        list[count] = Move { order, cell, wins };
-        if order > list[best].order {
-            best = count;
-        }
+        list[count] = Move { order: order(search, &node, cell, wins), cell, wins };
         count += 1;
     }
-    list.swap(0, best);
     let list = &mut list[..count];
 
     let keep = stones < KEPT_STONES;
@@ -324,6 +322,11 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
             Some(Bound::AtLeast(score)) if score > alpha => return sign * score,
             Some(Bound::AtMost(score)) if score <= alpha => return sign * score,
             _ => {}
+        }
+    }
+    for candidate in list.iter() {
+        if let Some(bound) = parity_bound(&node.after(candidate.cell, candidate.wins), -alpha - 1) {
+            return sign * -bound;
         }
     }
     if look_ahead {
@@ -365,34 +368,29 @@ fn search<M: Machine>(search: &mut Search, mut node: Node, mut alpha: i32) -> i3
 ///
 /// Most winning cells first. Those right above one of the opponent's do not count: he will not let it come to them. One
 /// right above the stone itself is worth less, as it is answered at once, and so is a move that gives up the cell
-/// above, on which its side would have won. Then the number of fours through the cell, the distance from the middle, and
-/// how often a move there was good enough.
+/// above, on which its side would have won. Then what the cell is worth anyway, and how often a move there was good enough.
 #[inline(always)]
 fn order(search: &Search, node: &Node, cell: u64, wins: u64) -> i32 {
     let useful = wins & !(node.their_wins << 1);
     let wasted = (useful & cell << 1).count_ones() + (node.my_wins & cell << 1).count_ones();
-    let index = cell.trailing_zeros() as usize % FOURS_THROUGH.len();
+    let index = cell.trailing_zeros() as usize % WORTH.len();
     let history = search.history[node.stones as usize % 2][index];
-    let middle = (index as i32 / 7 - 3).abs();
-    16 * useful.count_ones() as i32 - 4 * wasted as i32 + i32::from(FOURS_THROUGH[index]) - middle
-        + (history >> HISTORY_BITS)
+    16 * useful.count_ones() as i32 - 4 * wasted as i32 + i32::from(WORTH[index]) + (history >> HISTORY_BITS)
 }
 
-/// Searches the moves, best first, until one is above `alpha`. The first of the list is the best, the rest unsorted.
+/// Searches the moves, best first, until one is above `alpha`.
 #[inline(always)]
 fn search_moves<M: Machine>(search: &mut Search, node: &Node, list: &mut [Move], alpha: i32) -> i32 {
     let theirs = node.mine ^ node.occupied;
     let mut score = -i32::from(u8::MAX);
     for i in 0..list.len() {
-        if i > 0 {
-            let mut best = i;
-            for j in i + 1..list.len() {
-                if list[j].order > list[best].order {
-                    best = j;
-                }
+        let mut best = i;
+        for j in i + 1..list.len() {
+            if list[j].order > list[best].order {
+                best = j;
             }
-            list.swap(i, best);
         }
+        list.swap(i, best);
         let Move { cell, wins, .. } = list[i];
         if !search.far {
             search.prefetch::<M>(theirs, node.occupied | cell);
@@ -466,7 +464,7 @@ impl Search<'_> {
     fn remember(&mut self, stones: u32, moves: &[Move]) {
         let history = &mut self.history[stones as usize % 2];
         for (i, tried) in moves.iter().enumerate() {
-            let number = &mut history[tried.cell.trailing_zeros() as usize % 49];
+            let number = &mut history[tried.cell.trailing_zeros() as usize % INDICES];
             let goal = if i + 1 == moves.len() { HISTORY_LIMIT } else { -HISTORY_LIMIT };
             *number += (goal - *number) >> HISTORY_SPEED;
         }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use rules::connect4::{COLUMNS, Connect4, Position};
 use rules::{Action, Game, Wdl, game::legal_actions};
 
-use super::board::{CELLS, landings};
+use super::board::{CELLS, INDICES, landings};
 use super::book::Book;
 use super::score::Score;
 #[cfg(target_arch = "x86_64")]
@@ -279,7 +279,7 @@ impl Solver {
     fn start<'a>(&'a self, stop: &'a [&'a AtomicBool], crew: Option<&'a Crew>, limit: u64) -> Search<'a> {
         let table = self.table.view();
         let far = table.len() >= FAR_ENTRIES;
-        let (shelf, history) = (&self.shelf, [[0; 49]; 2]);
+        let (shelf, history) = (&self.shelf, [[0; INDICES]; 2]);
         Search { table, shelf, far, stop, crew, limit, history, nodes: 0, stored: 0, stopped: false }
     }
 }
@@ -309,11 +309,15 @@ fn at_a_glance(position: &Position) -> Option<Score> {
     }
 }
 
+/// A window whose ends are no farther from 0 than this is not halved any more.
+const NEAR: i32 = 8;
+
 /// Which question about a score in the window to ask next: whether it is above the number returned.
 ///
 /// A question is the cheaper the farther it is from 0: it is about fewer moves. With many empty cells the difference
 /// is so great that the window is best narrowed from outside, one by one where it is cheapest, then in larger
-/// steps; with few, halving the window saves more, as in Pons' solver.
+/// steps; with few, halving the window saves more, as in Pons' solver, until it is near 0, where most scores are.
+/// There the first question is the one that parity answers most often: does the first player win?
 fn question((low, high): Window, stones: u32) -> i32 {
     let farther_is_high = high >= -low;
     if stones < 15 {
@@ -322,6 +326,9 @@ fn question((low, high): Window, stones: u32) -> i32 {
         let edge = if farther_is_high { high } else { -low };
         let step = if edge > most - 7 { 1 } else { 1 + (size - 1) / if stones < 9 { 3 } else { 8 } };
         return if farther_is_high { (high - step).max(0.min(high - 1)) } else { (low + step - 1).min((-1).max(low)) };
+    }
+    if high.max(-low) <= NEAR {
+        return if stones.is_multiple_of(2) { 0 } else { -1 }.clamp(low, high - 1);
     }
     let middle = low + (high - low) / 2;
     if middle <= 0 && low / 2 < middle {
@@ -337,6 +344,7 @@ fn question((low, high): Window, stones: u32) -> i32 {
 mod tests {
     use super::*;
     use crate::connect4::read_moves;
+    use crate::connect4::search::parity_bound;
     use rules::Rng;
     use std::collections::HashMap;
 
@@ -399,6 +407,28 @@ mod tests {
     }
 
     #[test]
+    fn no_score_exceeds_what_parity_proves() {
+        let mut known = HashMap::new();
+        let mut proved = [0; 2];
+        for stones in 28..40 {
+            for position in random_positions(stones, 100) {
+                if at_a_glance(&position).is_some() {
+                    continue;
+                }
+                let node = Node::new(position.mover(), position.occupied());
+                let score = i32::from(plain(&position, &mut known).0);
+                for alpha in -4..4 {
+                    if let Some(bound) = parity_bound(&node, alpha) {
+                        assert!((score..=alpha).contains(&bound), "{position:?}: {score}, not up to {bound}");
+                        proved[stones % 2] += 1;
+                    }
+                }
+            }
+        }
+        assert!(proved.iter().all(|&proved| proved > 100), "{proved:?}");
+    }
+
+    #[test]
     fn finished_games_have_their_score_and_no_moves() {
         let mut solver = Solver::new(0, 1);
         let lost = read_moves("1212121").unwrap();
@@ -436,7 +466,7 @@ mod tests {
     #[test]
     fn threads_agree_with_one() {
         // Hard enough to go beyond what one thread does alone.
-        let position = read_moves("573154743").unwrap();
+        let position = read_moves("3246313").unwrap();
         let mut one = Solver::new(0, 1);
         let mut two = Solver::new(0, 2);
         let alone = one.score(&position, &GO_ON).unwrap();
