@@ -14,7 +14,7 @@ struct Shipped {
     file: &'static str,
     /// What `tengen train` is told beside game and seed.
     options: &'static [&'static str],
-    /// Portable arithmetic makes the same file on every machine, and takes ten times as long where networks are large.
+    /// Portable arithmetic makes the same file on every machine; large networks take much longer with it.
     arithmetic: Arithmetic,
 }
 
@@ -24,11 +24,12 @@ const SEED: &str = "1";
 const AGENTS: [Shipped; 4] = [
     Shipped { game: "tictactoe", file: "tictactoe", options: &[], arithmetic: Arithmetic::Portable },
     Shipped { game: "connect4", file: "connect4", options: PPO, arithmetic: Arithmetic::Native },
-    Shipped { game: "gomoku:9", file: "gomoku-9", options: PPO, arithmetic: Arithmetic::Native },
+    Shipped { game: "gomoku:9", file: "gomoku-9", options: PPO_SHORT, arithmetic: Arithmetic::Native },
     Shipped { game: "gomoku", file: "gomoku", options: PPO, arithmetic: Arithmetic::Native },
 ];
 
 const PPO: &[&str] = &["--method", "ppo"];
+const PPO_SHORT: &[&str] = &["--method", "ppo", "--games", "40000"];
 
 /// Trains anew the agents of these files, or all, and writes `agents/FILE.safetensors` and `agents/FILE.md`.
 pub(crate) fn train(root: &Path, files: &[&str]) -> Result<()> {

@@ -39,6 +39,7 @@ use crate::engine::{Engine, EngineRule, Limits};
 use crate::method::{Method, of};
 use crate::progress::thousands;
 use crate::run;
+use crate::shipped;
 use crate::threats::Threats;
 
 /// The game that is meant when none is named.
@@ -51,11 +52,6 @@ pub(crate) const GAMES: [&str; 5] = ["tictactoe", "connect4", "gomoku", "gomoku:
 pub(crate) trait Known: Packed {
     /// What people call it.
     fn title(&self) -> String;
-
-    /// The agent that comes with the program.
-    fn shipped(&self) -> Option<&'static [u8]> {
-        None
-    }
 
     /// The exact value of every position, for games that are small enough.
     fn table(&self) -> Option<Arc<Table<Self>>> {
@@ -124,10 +120,6 @@ const PERFECT_MEMORY: usize = 256 << 20;
 impl Known for TicTacToe {
     fn title(&self) -> String {
         "tic-tac-toe".to_owned()
-    }
-
-    fn shipped(&self) -> Option<&'static [u8]> {
-        Some(include_bytes!("../../../agents/tictactoe.safetensors"))
     }
 
     fn methods(&self) -> Vec<Box<dyn Method<Self>>> {
@@ -343,7 +335,7 @@ pub(crate) fn player_within<G: Known>(game: &G, name: &str, limits: Limits) -> R
             Some(perfect) => other(perfect),
             None => bail!("there is no perfect player of {}", game.title()),
         },
-        SHIPPED => match game.shipped() {
+        SHIPPED => match shipped::of(game) {
             Some(bytes) => trained(game, "the agent that comes with tengen", AgentFile::from_bytes(SHIPPED, bytes)?),
             None => bail!("no agent for {} comes with tengen", game.title()),
         },

@@ -230,10 +230,7 @@ impl Logs {
         self.metrics.write_all(line.as_bytes())?;
         self.metrics.write_all(b"\n")?;
         self.metrics_length += line.len() as u64 + 1;
-        let numbers = row.metrics.iter().map(|&(name, metric)| match metric {
-            Metric::Count(count) => (name, count as f64),
-            Metric::Real(real) => (name, real),
-        });
+        let numbers = row.metrics.iter().map(|&(name, metric)| (name, metric.number()));
         self.events.row(row.games, numbers)?;
         Ok(line)
     }

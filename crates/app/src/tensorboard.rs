@@ -26,7 +26,7 @@ pub(crate) const EVENTS: &str = "events.out.tfevents.tengen";
 pub(crate) struct EventFile(File);
 
 impl EventFile {
-    /// Opens the file, or makes it, so that it holds these rows and no others: what was written of them is kept, with its
+    /// Opens the file, or makes it, so that it holds as many rows as these: what was written of this run is kept, with its
     /// time; the rest is written now.
     pub(crate) fn open(path: &Path, rows: &[serde_json::Value]) -> Result<EventFile> {
         let problem = || format!("{} cannot be written", path.display());

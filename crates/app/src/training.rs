@@ -10,6 +10,7 @@ use rules::Game;
 
 use crate::agent_file::{self, FORMAT, Moment, Origin};
 use crate::exit::Ended;
+use crate::expected::Expected;
 use crate::progress::{Progress, Window, thousands};
 use crate::registry::Known;
 use crate::run::{self, Logs, Plan, Run};
@@ -78,7 +79,12 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
     ));
     logs.time(if began_at == 0 { "start" } else { "resume" }, began_at, 0.0)?;
     let mut progress = Progress::begin(course.look, began_at, learner.planned());
+    let of_today = L::presets(game).iter().any(|known| known.name == plan.preset && known.config == *config);
+    let mut expected = of_today.then(|| Expected::of(plan, learner.planned())).flatten();
     for row in rows {
+        if let Some(expected) = &mut expected {
+            expected.row(row["games"].as_u64().unwrap_or_default(), |name| row.get(name)?.as_f64());
+        }
         if let Some(window) = Window::of(|name| row.get(name)?.as_u64()) {
             progress.window(row["games"].as_u64().unwrap_or_default(), &window);
         }
@@ -91,6 +97,7 @@ pub(crate) fn train<G: Known, L: Learner<G>>(
         course,
         saving,
         progress,
+        expected,
         started,
         saved: started,
         saved_games: began_at,
@@ -165,6 +172,7 @@ struct Session<'a, G: Game, L: Learner<G>> {
     course: Course,
     saving: Saving,
     progress: Progress,
+    expected: Option<Expected>,
     started: Instant,
     saved: Instant,
     saved_games: u64,
@@ -210,6 +218,10 @@ impl<G: Game, L: Learner<G>> Session<'_, G, L> {
 impl<G: Game, L: Learner<G>> Watch<L> for Session<'_, G, L> {
     fn row(&mut self, row: &Row) {
         self.progress.row(row);
+        let metric = |name: &str| row.metrics.iter().find(|(of, _)| *of == name).map(|&(_, metric)| metric.number());
+        if let Some(line) = self.expected.as_mut().and_then(|expected| expected.row(row.games, metric)) {
+            self.progress.say(&line);
+        }
         // A row cannot stop a training, the next pause can.
         if self.failure.is_none() {
             self.failure = self.log(row).err();

@@ -241,6 +241,16 @@ pub enum Metric {
     Real(f64),
 }
 
+impl Metric {
+    /// The number, whatever it counts or measures.
+    pub fn number(self) -> f64 {
+        match self {
+            Metric::Count(count) => count as f64,
+            Metric::Real(real) => real,
+        }
+    }
+}
+
 /// What has been learned, as a player that can say what it thinks.
 ///
 /// As a [`Player`] it is deterministic: the best legal action by its network.

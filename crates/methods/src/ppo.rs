@@ -26,7 +26,7 @@
 //! also believes V of the positions in which the opponent moves. R = A + V(s).
 //!
 //! *Neighbours.* `outcome` weighs every move of a game by its result; here a move is weighed by what it changed.
-//! AlphaZero learns from what a search found; here there is no search, in training or in play.
+//! AlphaZero learns from what a search found; here the policy plays without search.
 //!
 //! Preset `article` follows a published sketch of Gomoku by PPO, with what it leaves out done. Where we depart from it:
 //! 1. The board is seen by the side to move (there: Black +1, White -1), so that one network serves both seats.
@@ -89,9 +89,9 @@ pub struct Config {
     pub epochs: u64,
     /// Moves in a step of the optimiser, at least 1.
     pub minibatch: usize,
-    /// Smaller square boards on which the training begins, each as [side, games on it]; the other games are on the
-    /// game's own board. For residual networks, whose weights fit any board.
-    pub curriculum: Vec<(u64, u64)>,
+    /// Smaller square boards on which the training begins, each as [side, share of the games], shares of 1 at most
+    /// together; the other games are on the game's own board. For residual networks, whose weights fit any board.
+    pub curriculum: Vec<(u64, f64)>,
     /// The greatest number of random moves with which a game begins; the number itself is drawn for each game.
     pub openings: usize,
     /// Iterations between two evaluations against random moves, 0 for none.
@@ -133,6 +133,10 @@ impl learner::Config for Config {
         let iteration = (1..=100_000).contains(&self.iteration);
         require(iteration, "iteration", &self.iteration, "from 1 to 100000")?;
         require((1..=100).contains(&self.epochs), "epochs", &self.epochs, "from 1 to 100")?;
+        let shares = self.curriculum.iter().map(|&(_, share)| share);
+        let fits = shares.clone().all(|share| share > 0.0) && shares.sum::<f64>() <= 1.0 + 1e-9;
+        let pairs = "pairs of a side and a share of the games, above 0 and of 1 at most together";
+        require(fits, "curriculum", &format!("{:?}", self.curriculum), pairs)?;
         require(self.minibatch >= 1, "minibatch", &self.minibatch, "at least 1")?;
         require((0.0..=1.0).contains(&self.gamma), "gamma", &self.gamma, "within [0, 1]")?;
         require((0.0..=1.0).contains(&self.lambda), "lambda", &self.lambda, "within [0, 1]")?;
@@ -204,18 +208,18 @@ fn strong_of_tictactoe() -> Config {
     }
 }
 
-/// Ours, for boards on which a residual network pays. What it reaches: results/2026-11-30-ppo-gomoku.
-fn board(curriculum: Vec<(u64, u64)>) -> Config {
+/// Ours, for boards on which a residual network pays. What it reaches: results/2026-12-01-ppo-gomoku.
+fn board(curriculum: Vec<(u64, f64)>) -> Config {
     Config {
-        games: 16_000,
-        iteration: 128,
+        games: 100_000,
+        iteration: 256,
         epochs: 2,
-        minibatch: 128,
         curriculum,
         openings: 20,
+        evaluate: 50,
         value: 1.0,
-        search: 1.0,
-        rate: Linear { start: 0.002, end: 0.0002 },
+        search: 3.0,
+        rate: Linear { start: 0.002, end: 0.000_02 },
         entropy: Linear { start: 0.01, end: 0.001 },
         network: Network {
             kind: Kind::Residual,
@@ -382,7 +386,7 @@ impl<G: Game> Learner<G> for Ppo<G> {
     type Config = Config;
     type Agent = ActorCriticPlayer<G>;
     const METHOD: &'static str = "ppo";
-    const ABOUT: &'static str = "proximal policy optimisation by self-play, without search";
+    const ABOUT: &'static str = "proximal policy optimisation by self-play; plays without search";
 
     fn presets(game: &G) -> Vec<Preset<Config>> {
         let strong = |about, config| Preset { name: "strong", about, config };
@@ -390,7 +394,7 @@ impl<G: Game> Learner<G> for Ppo<G> {
             "tictactoe" => strong("ours: one network for both seats", strong_of_tictactoe()),
             "connect4" => strong("ours: a residual network", board(Vec::new())),
             name if name.starts_with("gomoku") => {
-                let smaller = [(7, 4_000), (9, 8_000)].into_iter().filter(|(side, _)| *side < game.columns() as u64);
+                let smaller = [(7, 0.25), (9, 0.5)].into_iter().filter(|(side, _)| *side < game.columns() as u64);
                 strong("ours: a residual network, smaller boards first", board(smaller.collect()))
             }
             _ => return Vec::new(),
@@ -401,13 +405,13 @@ impl<G: Game> Learner<G> for Ppo<G> {
     fn new(game: &G, config: &Config, seed: u64) -> Result<Self, ConfigError> {
         learner::Config::check(config)?;
         for (side, _) in &config.curriculum {
-            let fits = config.network.kind == Kind::Residual && game.resized(*side as usize).is_some();
-            require(fits, "curriculum", side, "sides of boards that the game can have, with a residual network")?;
+            let smaller = (*side as usize) < game.columns().max(game.rows());
+            let fits = smaller && config.network.kind == Kind::Residual && game.resized(*side as usize).is_some();
+            require(fits, "curriculum", side, "sides of smaller boards of the game, with a residual network")?;
         }
         let net = ActorCritic::new(game, &config.network, config.norm, &mut Rng::new(seed, u64::MAX))?;
-        let (board, game) = (game.clone(), game.clone());
-        let (versions, said) = (Versions::default(), Said::default());
-        Ok(Ppo { game, config: config.clone(), seed, games: 0, net, board, versions, said })
+        let (board, game, config) = (game.clone(), game.clone(), config.clone());
+        Ok(Ppo { game, config, seed, games: 0, net, board, versions: Versions::default(), said: Said::default() })
     }
 
     fn restore(game: &G, config: &Config, seed: u64, state: &State) -> Result<Self, RestoreError> {
@@ -444,8 +448,7 @@ impl<G: Game> Learner<G> for Ppo<G> {
             let (board, end) = self.stage(self.games);
             self.board = board;
             let games = self.config.iteration.min(end - self.games);
-            let diverged = |what| Diverged { game: self.games + games, what };
-            let said = diverged("the network");
+            let said = Diverged { game: self.games + games, what: "the network" };
             let (mut played, made) = self.play(self.games..self.games + games, &workers);
             let mut batch = self.weigh(&played, &workers).map_err(|_| said.clone())?;
             batch.samples.extend(made.iter().flat_map(|made| self.lessons(made)));
@@ -461,8 +464,8 @@ impl<G: Game> Learner<G> for Ppo<G> {
                 }
             }
 
-            let iteration = self.games / self.config.iteration + 1;
             self.games += games;
+            let iteration = self.iterations(self.games);
             let mut metrics = metrics(&self.config, &played, &batch, epochs, &sums);
             if self.config.evaluate > 0 && iteration.is_multiple_of(self.config.evaluate) {
                 metrics.extend(against_random(&self.net.reader(&self.game), self.seed));
@@ -725,7 +728,7 @@ mod tests {
     #[test]
     fn a_curriculum_goes_from_board_to_board_and_goes_on_from_a_saved_state() {
         let game = Grid::mnk(4, 4, 3, false).unwrap();
-        let config = Config { curriculum: vec![(3, 150)], search: 0.5, ..small(Kind::Residual, &[16]) };
+        let config = Config { curriculum: vec![(3, 0.5)], search: 0.5, ..small(Kind::Residual, &[16]) };
         struct Stopper(u64, Vec<Row>);
         impl Watch<Ppo<Grid>> for Stopper {
             fn row(&mut self, row: &Row) {
@@ -740,6 +743,7 @@ mod tests {
         whole.train(&mut rows).unwrap();
         // An iteration never belongs to two boards.
         assert_eq!(rows.1.iter().map(|row| row.games).collect::<Vec<_>>(), [100, 150, 250, 300]);
+        assert_eq!([100, 150, 250, 300].map(|games| whole.iterations(games)), [1, 2, 3, 4]);
         assert_eq!([0, 149, 150, 299].map(|n| whole.stage(n).0.cells()), [9, 9, 16, 16]);
         for stop in [100, 150, 250] {
             let mut first = Ppo::new(&game, &config, 9).unwrap();
@@ -751,9 +755,11 @@ mod tests {
         // The agent plays on the game's own board.
         assert!(matches!(whole.agent().opinion(&game, &game.start()), Opinion::Probabilities(p) if p.len() == 16));
         let refused = |config: &Config| Ppo::new(&game, config, 1).err().unwrap().field;
-        assert_eq!(refused(&Config { curriculum: vec![(2, 10)], ..config.clone() }), "curriculum");
+        assert_eq!(refused(&Config { curriculum: vec![(2, 0.5)], ..config.clone() }), "curriculum");
+        assert_eq!(refused(&Config { curriculum: vec![(4, 0.5)], ..config.clone() }), "curriculum");
+        assert_eq!(refused(&Config { curriculum: vec![(3, 0.5), (3, 0.6)], ..config.clone() }), "curriculum");
         let dense = small(Kind::Shared, &[16]);
-        assert_eq!(refused(&Config { curriculum: vec![(3, 10)], ..dense }), "curriculum");
+        assert_eq!(refused(&Config { curriculum: vec![(3, 0.5)], ..dense }), "curriculum");
     }
 
     #[test]

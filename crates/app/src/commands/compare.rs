@@ -115,8 +115,12 @@ impl WithGame for Compare<'_> {
                 let baselines = Baselines::new(&game, &names, args.openings as usize, args.first_seed)?;
                 let curves = self.train(&game, &jobs, &|moment, agent| baselines.examine(moment, agent))?;
                 let report = baselines::Report::new(&baselines, budget(args), curves);
-                if let Some(csv) = report.tactics_csv() {
-                    files::write(&args.out.join("tactics.csv"), csv.as_bytes())?;
+                // What an earlier comparison left there would not belong to this one.
+                let tactics = args.out.join("tactics.csv");
+                match report.tactics_csv() {
+                    Some(csv) => files::write(&tactics, csv.as_bytes())?,
+                    None if tactics.exists() => std::fs::remove_file(&tactics)?,
+                    None => {}
                 }
                 self.write(&serde_json::to_string(&report)?, &report.csv(), &report.page(), report.text())
             }

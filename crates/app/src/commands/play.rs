@@ -19,6 +19,7 @@ use crate::prompt::ask;
 use crate::pupil::Pupil;
 use crate::registry::{self, Known, Opponent, SHIPPED, WithGame};
 use crate::saved::Saved;
+use crate::shipped;
 use crate::talk::{self, FIRST, HEAD, Look, SECOND, paint};
 
 /// Play against an agent or another player
@@ -87,7 +88,7 @@ impl WithGame for Play<'_> {
 
     fn run<G: Known>(self, game: G) -> Result<()> {
         let Args { against, seat, learn, load, seed, .. } = self.args;
-        let default = if game.shipped().is_some() { SHIPPED } else { "mcts:2000" };
+        let default = if shipped::of(&game).is_some() { SHIPPED } else { "mcts:2000" };
         let mut opponent = registry::player(&game, against.as_deref().unwrap_or(default))?;
         if let Some(depth) = self.args.depth {
             opponent.look_ahead(&game, depth)?;

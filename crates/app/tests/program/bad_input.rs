@@ -33,10 +33,7 @@ fn unknown_words_are_answered_with_what_exists() {
     assert!(refused("play tictactoe --against engine:x").contains("do not play tic-tac-toe"));
     assert!(refused("play gomoku --against engine:").contains("write the command"));
     assert!(refused("play gomoku --against engine:./no-such").contains("can't be started"));
-    assert!(
-        refused("play gomoku --against shipped")
-            .contains("no agent for 5 or more in a row on 15 x 15 comes with tengen")
-    );
+    assert!(refused("play gomoku:11 --against shipped").contains("no agent for 5 or more in a row on 11 x 11 comes"));
     assert!(refused("play tictactoe --seat third").contains("first, second"));
     assert!(refused("list magic").contains("there are: outcome"));
     assert!(files(&bench.path("")).is_empty());

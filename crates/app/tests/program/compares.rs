@@ -98,7 +98,6 @@ fn on_gomoku_the_curves_say_which_tactics_are_known() {
     assert_eq!((rows.len(), rows[0][3], rows[19][3], rows[0][5]), (20, "10", "20", "win in one"));
     let asked: u64 = rows[..10].iter().map(|row| row[6].parse::<u64>().unwrap()).sum();
     assert!(asked == 2_000 && rows.iter().all(|row| (0.0..=1.0).contains(&row[7].parse::<f64>().unwrap())), "{csv}");
-    // The agent at the end is that of the same training, and the audit asks it the same and more.
     let json: serde_json::Value = serde_json::from_str(&bench.text("compare/compare.json")).unwrap();
     let last = &json["curves"][0]["points"][1]["tactics"];
     assert_eq!(last[9]["kind"], "stop a double three");

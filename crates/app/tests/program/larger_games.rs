@@ -18,6 +18,19 @@ fn connect_four_is_learned_by_three_methods_and_the_agents_play() {
 }
 
 #[test]
+fn the_agents_that_come_with_tengen_lose_to_no_beginner() {
+    let bench = Bench::new();
+    for game in ["connect4", "gomoku:9", "gomoku"] {
+        let out = bench.ok(&format!("arena shipped random greedy --game {game} --gauntlet --games 8 --seed 1 --json"));
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let best = &report["players"][0];
+        assert_eq!(best["name"], "shipped", "{report}");
+        assert_eq!(best["tally"]["losses"], 0, "{report}");
+        assert!(bench.run_with(&format!("play {game} --seat first"), "q\n").out.contains("the agent that comes with"));
+    }
+}
+
+#[test]
 fn the_threat_player_beats_the_baselines_on_every_board_and_under_every_rule() {
     let bench = Bench::new();
     for (game, nodes) in [("gomoku:7", 1), ("gomoku:9:standard", 30), ("gomoku:15:renju", 30), ("mnk:8,9,5", 1)] {

@@ -296,7 +296,6 @@ fn every_game_can_be_played_and_a_bad_board_is_refused() {
         bench.refused(&format!("play {bad}"));
     }
     assert!(bench.refused("play gomoku:9 --against perfect").contains("no perfect player of"));
-    assert!(bench.refused("play connect4 --against shipped").contains("no agent for Connect Four"));
     assert!(bench.refused("train mnk:5,5,4").contains("no method has been tried on 4 or more in a row"));
     assert!(bench.refused("audit random --game mnk:5,5,4").contains("too large"));
     assert!(bench.refused("audit random --game gomoku:11").contains("stored for gomoku, gomoku:9, gomoku:15:renju"));

@@ -31,17 +31,28 @@ pub(super) type Games<P> = (Vec<Played<P>>, Vec<Made<P>>);
 impl<G: Game> Ppo<G> {
     /// The board on which game number `game` is played, and the number of games with which its stage ends.
     pub(super) fn stage(&self, game: u64) -> (G, u64) {
-        let mut end = 0;
-        for &(side, games) in &self.config.curriculum {
-            end += games;
+        let mut share = 0.0;
+        for &(side, of_games) in &self.config.curriculum {
+            share += of_games;
+            let end = (share * self.config.games as f64).round() as u64;
             if game < end {
-                return (
-                    self.game.resized(side as usize).expect("checked when it was made"),
-                    end.min(self.config.games),
-                );
+                return (self.game.resized(side as usize).expect("checked when it was made"), end);
             }
         }
         (self.game.clone(), self.config.games)
+    }
+
+    /// The number of iterations after which so many games have been played. An iteration never belongs to two boards.
+    pub(super) fn iterations(&self, games: u64) -> u64 {
+        let (mut begin, mut iterations) = (0, 0);
+        loop {
+            let (_, end) = self.stage(begin);
+            iterations += (games.min(end) - begin).div_ceil(self.config.iteration);
+            if games <= end {
+                return iterations;
+            }
+            begin = end;
+        }
     }
 
     /// Plays the games of an iteration: those against earlier versions first, then those of the policy against itself; and lets

@@ -23,7 +23,7 @@ pub struct Mcts {
     /// The share of an iteration's games that the search makes for both seats, in [0, 1]; 0 for none. They are learned from
     /// by the cross-entropy towards its visits, and the value towards the result.
     pub share: f32,
-    /// Simulations for each move, 2 to 100,000.
+    /// Simulations for each move, 2 to 1,000: each of the 64 trees that a thread has at once keeps all its positions.
     pub visits: u32,
 }
 
@@ -37,7 +37,7 @@ impl Default for Mcts {
 impl Mcts {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         require((0.0..=1.0).contains(&self.share), "mcts.share", &self.share, "within [0, 1]")?;
-        require((2..=100_000).contains(&self.visits), "mcts.visits", &self.visits, "from 2 to 100000")
+        require((2..=1_000).contains(&self.visits), "mcts.visits", &self.visits, "from 2 to 1000")
     }
 }
 
@@ -119,11 +119,13 @@ fn make_group<G: Game>(
     tables.into_iter().map(made).collect()
 }
 
-/// The root's actions with their shares, which add up to 1: of the visits, without those of moves that are proved lost; of the
-/// best moves alone, all the same, where the best is proved.
+/// The root's actions with their shares, which add up to 1: of the visits, without those of moves that are proved lost; where
+/// the best is a proved win, or all are lost, of those that are proved like it, all the same.
 fn shares_of<G: Game>(tree: &Tree<G>) -> (Vec<rules::Action>, Vec<f32>) {
     let (actions, best) = (tree.actions(), tree.best().expect("the game is not over"));
+    // A proved draw settles nothing while another move may win.
     let proof = actions.iter().find(|stats| stats.action == best).and_then(|stats| stats.proof);
+    let proof = proof.filter(|proof| proof.wdl != Wdl::Draw);
     let weights = actions.iter().map(|stats| match (proof, stats.proof) {
         (Some(_), _) => f32::from(u8::from(stats.proof == proof)),
         (None, Some(lost)) if lost.wdl == Wdl::Loss => 0.0,
@@ -177,6 +179,9 @@ mod tests {
         // With two simulations a single move has been looked at; be it lost, another is made.
         let (actions, shares) = searched(&[0, 4, 1], 2);
         assert!(actions.len() == 6 && shares.iter().filter(|share| **share == 1.0).count() == 1);
+        // O to move with two cells left draws on both: neither is better than the other.
+        let (_, shares) = searched(&[2, 5, 8, 0, 1, 4, 3], 60);
+        assert!(shares.len() == 2 && shares.iter().all(|share| *share > 0.0), "{shares:?}");
         // Nothing is proved: shares of the visits below the root, of which there are two.
         let (_, shares) = searched(&[], 3);
         assert_eq!(shares.iter().filter(|share| **share == 0.5).count(), 2);

@@ -76,9 +76,9 @@ impl Versions {
     pub(super) fn add(&mut self, weights: Vec<Tensor>, size: usize) {
         self.0.push(Version::new(weights, 0.5));
         if self.0.len() > size {
-            // `max_by` takes the last of equals; reversed, that is the oldest.
+            // Of those that were kept before; `max_by` takes the last of equals, reversed, that is the oldest.
             let points = |i: &usize| self.0[*i].points;
-            let easiest = (0..self.0.len()).rev().max_by(|a, b| points(a).total_cmp(&points(b)));
+            let easiest = (0..size).rev().max_by(|a, b| points(a).total_cmp(&points(b)));
             self.0.remove(easiest.expect("there are some"));
         }
     }

@@ -50,20 +50,25 @@ pub(super) fn metrics<P>(
     sums: &Sums,
 ) -> Vec<(&'static str, Metric)> {
     let results = |outcome| Metric::Count(played.iter().filter(|game| game.outcome == outcome).count() as u64);
-    let mean = |sum: f64| Metric::Real(sum / sums.moves.max(1.0));
+    let mean = |sum: f64| Metric::Real(sum / sums.moves);
     let mut metrics = vec![
         ("first_wins", results(Outcome::Win(Seat::First))),
         ("second_wins", results(Outcome::Win(Seat::Second))),
         ("draws", results(Outcome::Draw)),
         ("moves", Metric::Count(batch.samples.len() as u64)),
         ("epochs", Metric::Count(epochs)),
-        ("policy_loss", mean(sums.policy)),
-        ("value_loss", mean(sums.value)),
-        ("entropy", mean(sums.entropy)),
-        ("divergence", mean(sums.divergence)),
-        ("clip_share", mean(sums.clipped)),
-        ("explained_variance", Metric::Real(batch.explained)),
     ];
+    // Nothing is known of a policy whose moves are all the search's.
+    if sums.moves > 0.0 {
+        metrics.extend([
+            ("policy_loss", mean(sums.policy)),
+            ("value_loss", mean(sums.value)),
+            ("entropy", mean(sums.entropy)),
+            ("divergence", mean(sums.divergence)),
+            ("clip_share", mean(sums.clipped)),
+            ("explained_variance", Metric::Real(batch.explained)),
+        ]);
+    }
     if config.search > 0.0 {
         // The probability of sound moves: the geometric mean over the positions in which some are not.
         metrics.push(("sound", Metric::Real((-sums.search / sums.searched.max(1.0)).exp())));

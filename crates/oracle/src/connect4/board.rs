@@ -121,7 +121,8 @@ pub(super) static COMPLETIONS: [u8; 128] = {
 #[inline(always)]
 fn above_even(cells: u64) -> u64 {
     // Row 6 has nothing above. Each factor spreads a cell over the rest of its column.
-    (cells & BOTTOM << 1) * 0b1_1110 | (cells & BOTTOM << 3) * 0b110
+    let (row_2, row_4) = (cells & BOTTOM << 1, cells & BOTTOM << 3);
+    (row_2 * 0b1_1110) | (row_4 * 0b110)
 }
 
 /// An upper bound on the score of the first player, who is to move, if one can be read off and is at most `alpha`.

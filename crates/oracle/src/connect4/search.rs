@@ -95,7 +95,7 @@ const LOOK_AHEAD_STONES: u32 = 24;
 /// With at most so many empty cells it pays to see whether a side has no line left.
 const LATE_CELLS: i32 = 12;
 /// Positions with at least as many stones are not kept: searching them again is cheaper than asking memory.
-const KEPT_STONES: u32 = 35;
+const KEPT_STONES: u32 = 37;
 /// A table of so many entries (4 MiB) is beyond the nearer caches.
 pub(super) const FAR_ENTRIES: usize = 1 << 20;
 /// After so many stores, whether to stop and whether the table should grow is looked at.

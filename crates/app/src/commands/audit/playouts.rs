@@ -51,30 +51,40 @@ pub(super) fn run<G: Known>(game: &G, args: &Args, setup: &Setup) -> Result<()> 
             }
         })
     };
-    let results = seats.iter().map(play).collect::<Result<Vec<Playouts>, _>>()?;
+    if !args.json {
+        talk::data(format!("\n{}", paint(HEAD, format!("{name} against perfect play"))))?;
+        let count = thousands(openings.len() as u64);
+        talk::data(format!("a game from each of the {count} openings of at most {PLIES} moves"))?;
+    }
+    let mut results = Vec::new();
+    for seat in &seats {
+        let playouts = play(seat)?;
+        if !args.json {
+            // At once: the next seat takes as long again.
+            talk::data(words(game.seat_name(*seat), &playouts))?;
+        }
+        results.push(playouts);
+    }
     if args.json {
         let seats: Vec<String> = seats.iter().map(ToString::to_string).collect();
         let json = serde_json::json!({ "game": game.name(), "player": name, "seats": seats, "playouts": results });
-        return Ok(talk::data(serde_json::to_string(&json)?)?);
+        talk::data(serde_json::to_string(&json)?)?;
     }
-    let mut lines = vec![String::new(), paint(HEAD, format!("{name} against perfect play"))];
-    lines.push(format!(
-        "a game from each of the {} openings of at most {PLIES} moves",
-        thousands(openings.len() as u64)
-    ));
-    for (seat, playouts) in seats.iter().zip(results) {
-        let Playouts { won_by_theory, drawn_by_theory, lost_by_theory, lost, .. } = playouts;
-        let Mistakes { win_to_draw, win_to_loss, draw_to_loss } = lost;
-        let [won, drawn, hopeless] = [won_by_theory, drawn_by_theory, lost_by_theory].map(thousands);
-        lines.push(format!("  as {}: {won} openings are won, {drawn} drawn, {hopeless} lost", game.seat_name(*seat)));
-        lines.push(format!(
-            "    results lost: {} of {} (a win for a draw {}, a win for a loss {}, a draw for a loss {})",
-            thousands(lost.total()),
-            thousands(playouts.games()),
-            thousands(win_to_draw),
-            thousands(win_to_loss),
-            thousands(draw_to_loss)
-        ));
-    }
-    Ok(talk::data(lines.join("\n"))?)
+    Ok(())
+}
+
+/// What came of one seat.
+fn words(seat: &str, playouts: &Playouts) -> String {
+    let Playouts { won_by_theory, drawn_by_theory, lost_by_theory, lost, .. } = playouts;
+    let Mistakes { win_to_draw, win_to_loss, draw_to_loss } = *lost;
+    let [won, drawn, hopeless] = [*won_by_theory, *drawn_by_theory, *lost_by_theory].map(thousands);
+    format!(
+        "  as {seat}: {won} openings are won, {drawn} drawn, {hopeless} lost\n    results lost: {} of {} (a win for a draw {}, \
+         a win for a loss {}, a draw for a loss {})",
+        thousands(lost.total()),
+        thousands(playouts.games()),
+        thousands(win_to_draw),
+        thousands(win_to_loss),
+        thousands(draw_to_loss)
+    )
 }
