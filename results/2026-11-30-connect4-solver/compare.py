@@ -4,7 +4,7 @@ python3 compare.py SET COUNT NAME PEER TENGEN [FIRST] >> paired.csv
 
 PEER reads moves from standard input, one position a line, and answers each by score, microseconds and nodes.
 The columns written: set, moves, published score, peer, its score, time and nodes, Tengen's score, time and nodes.
-Times are microseconds, measured by each program for itself: of the processor for the peer, by the clock for Tengen. Tables are
+Times are microseconds by the clock, measured by each program for itself. Tables are
 cleared before.
 """
 import json, subprocess, sys
