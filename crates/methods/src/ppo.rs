@@ -58,7 +58,7 @@ mod pool;
 mod report;
 
 use net::file::Tensor;
-use net::loss::{cross_entropy, squared_error};
+use net::loss::{Policy, cross_entropy, squared_error};
 use net::math::ln;
 use net::{NetError, Outputs, Workers};
 use rules::{Game, Rng};
@@ -289,19 +289,18 @@ impl<G: Game> Ppo<G> {
     fn weigh(&mut self, played: &[Played<G::Position>], workers: &Workers) -> Result<Batch<G::Position>, NetError> {
         let steps: Vec<_> = played.iter().flat_map(|game| game.steps.iter().copied()).collect();
         let (mut log_p, mut values, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut legal, mut shown, mut p) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut legal, mut shown, mut policy) = (Vec::new(), Vec::new(), Policy::default());
         let (mut spread, mut choices) = (0.0, 0.0_f64);
         for steps in steps.chunks(self.config.minibatch.max(256)) {
             self.write(steps.iter().copied(), &mut rows);
             self.net.forward(&self.board, &rows, workers)?;
             for (step, logits) in steps.iter().zip(self.net.outputs.policy.chunks_exact(self.board.actions())) {
                 shown_legal(&self.board, &step.position, step.symmetry, &mut legal, &mut shown);
-                net::loss::softmax(logits, &shown, &mut p);
+                policy.set(logits, &shown);
                 let chosen = legal.iter().position(|&action| action == step.action).expect("a legal move was made");
-                log_p.push(ln(p[chosen].max(f32::MIN_POSITIVE)));
-                let entropy: f32 = -p.iter().map(|&p| p * ln(p.max(f32::MIN_POSITIVE))).sum::<f32>();
-                if p.len() > 1 {
-                    spread += f64::from(entropy / ln(p.len() as f32));
+                log_p.push(policy.log_p[chosen]);
+                if legal.len() > 1 {
+                    spread += f64::from(policy.entropy() / ln(legal.len() as f32));
                     choices += 1.0;
                 }
             }
@@ -345,7 +344,7 @@ impl<G: Game> Ppo<G> {
         let rate = self.config.rate.at(self.games, self.config.games);
         let loss = Loss { clip, value, search, entropy: self.config.entropy.at(self.games, self.config.games) };
         let (mut sums, mut rows, mut d) = (Sums::default(), Vec::new(), Outputs::default());
-        let (mut legal, mut shown, mut p) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut legal, mut shown, mut policy) = (Vec::new(), Vec::new(), Policy::default());
         let actions = self.board.actions();
         for batch in order.chunks(self.config.minibatch) {
             self.write(batch.iter().map(|&i| samples[i].step), &mut rows);
@@ -364,13 +363,13 @@ impl<G: Game> Ppo<G> {
                         let chosen = legal.iter().position(|&action| action == step.action);
                         let chosen = (&*shown, chosen.expect("a legal move was made"), &**sound);
                         let sample = (*log_p, *advantage, *target);
-                        let (terms, d_value) = loss.of((logits, value), chosen, sample, weight, &mut p, d_logits);
+                        let (terms, d_value) = loss.of((logits, value), chosen, sample, weight, &mut policy, d_logits);
                         sums.add(terms, clip, !sound.is_empty());
                         d_value
                     }
                     Lesson::Searched(shares) => {
                         sums.made += 1.0;
-                        sums.shares += f64::from(cross_entropy(logits, &shown, shares, weight, &mut p, d_logits));
+                        sums.shares += f64::from(cross_entropy(logits, &shown, shares, weight, &mut policy, d_logits));
                         weight * loss.value * squared_error(value, *target).1
                     }
                 };
@@ -528,7 +527,7 @@ mod tests {
             let workers = Workers::one();
             let played = self_play(&learner.net.reader(&TicTacToe), 8, (3, 0..100), &workers);
             let batch = learner.weigh(&played, &workers).unwrap();
-            let (mut rows, mut legal, mut shown, mut p) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let (mut rows, mut legal, mut shown, mut policy) = (Vec::new(), Vec::new(), Vec::new(), Policy::default());
             // Any minibatch will do, as long as no step has been made.
             let samples = &batch.samples[40..72];
             learner.write(samples.iter().map(|sample| sample.step), &mut rows);
@@ -539,7 +538,7 @@ mod tests {
                 let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.0, search: 0.0 };
                 let Lesson::Sampled { log_p, .. } = sample.lesson else { panic!("the policy made it") };
                 let (given, d) = ((log_p, 1.0, 0.0), &mut [0.0; 9]);
-                let ratio = loss.of((logits, 0.0), (&shown, chosen, &[]), given, 1.0, &mut p, d).0.ratio;
+                let ratio = loss.of((logits, 0.0), (&shown, chosen, &[]), given, 1.0, &mut policy, d).0.ratio;
                 assert!((ratio - 1.0).abs() < 1e-5, "{ratio} with {:?}", config.network.kind);
             }
         }

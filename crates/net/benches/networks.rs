@@ -10,7 +10,7 @@
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use net::loss::{cross_entropy, squared_error};
+use net::loss::{Policy, cross_entropy, squared_error};
 use net::{
     Actions, Board, BoardNet, BoardSpec, DenseNet, DenseSpec, NetError, Optimiser, Outputs, Precision, Rule, Workers,
 };
@@ -31,10 +31,10 @@ fn gradient(outputs: &Outputs, legal: &[u16], target: &[f32]) -> Outputs {
     let positions = outputs.value.len();
     let weight = 1.0 / positions as f32;
     let mut d = Outputs::zeros(positions, legal.len());
-    let mut probabilities = Vec::new();
+    let mut policy = Policy::default();
     let rows = outputs.policy.chunks(legal.len()).zip(d.policy.chunks_mut(legal.len()));
     for ((logits, d_logits), (value, d_value)) in rows.zip(outputs.value.iter().zip(&mut d.value)) {
-        cross_entropy(logits, legal, target, weight, &mut probabilities, d_logits);
+        cross_entropy(logits, legal, target, weight, &mut policy, d_logits);
         *d_value = weight * squared_error(*value, 0.3).1;
     }
     d

@@ -1,5 +1,6 @@
 //! The loss of one move, told in [`super`], and its gradient; what a search of two plies adds to it.
 
+use net::loss::Policy;
 use net::math::{exp, ln};
 use rules::{Action, Game, game::legal_actions};
 
@@ -41,12 +42,13 @@ pub(super) struct Terms {
     /// - ln of the probability of a sound action.
     pub(super) search: f32,
     pub(super) ratio: f32,
+    pub(super) log_ratio: f32,
 }
 
 impl Loss {
     /// The loss of a move: `logits` and `value` are the network's, `legal` the legal actions as the network sees them,
     /// `chosen` the index of the move among them. Adds `weight` times the gradient to `d_logits`; returns the terms and
-    /// `weight` times the gradient by the value. `p` receives the policy.
+    /// `weight` times the gradient by the value. `policy` becomes that of the logits.
     #[allow(clippy::too_many_arguments, reason = "what is given, and where the gradient goes")]
     pub(super) fn of(
         &self,
@@ -54,33 +56,36 @@ impl Loss {
         (legal, chosen, sound): (&[Action], usize, &[bool]),
         (log_p_old, advantage, target): (f32, f32, f32),
         weight: f32,
-        p: &mut Vec<f32>,
+        policy: &mut Policy,
         d_logits: &mut [f32],
     ) -> (Terms, f32) {
-        net::loss::softmax(logits, legal, p);
-        let log = |p: f32| ln(p.max(f32::MIN_POSITIVE));
-        let ratio = exp(log(p[chosen]) - log_p_old);
+        policy.set(logits, legal);
+        let log_ratio = policy.log_p[chosen] - log_p_old;
+        let ratio = exp(log_ratio);
         let clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip);
-        let policy = -(ratio * advantage).min(clipped * advantage);
+        let surrogate = -(ratio * advantage).min(clipped * advantage);
         // Where the clipped term is the smaller one, nothing depends on the ratio.
         let d_ratio = if ratio * advantage <= clipped * advantage { -advantage } else { 0.0 };
-        let entropy: f32 = -p.iter().map(|&p| p * log(p)).sum::<f32>();
-        // The probability of all sound actions together; of all actions where the search cannot tell.
-        let is_sound = |i: usize| sound.get(i).is_none_or(|&sound| sound);
-        let p_sound: f32 = p.iter().enumerate().filter(|(i, _)| is_sound(*i)).map(|(_, p)| p).sum();
-        let p_sound = p_sound.max(f32::MIN_POSITIVE);
-        let search = if sound.is_empty() { 0.0 } else { self.search };
-        for (i, (&action, &p)) in legal.iter().zip(&*p).enumerate() {
-            // d ln p_chosen / d logit_i = [i = chosen] - p_i, and d H / d logit_i = - p_i (ln p_i + H).
-            let d_log = f32::from(u8::from(i == chosen)) - p;
-            let mut d = d_ratio * ratio * d_log + self.entropy * p * (log(p) + entropy);
-            // d ln p_sound / d logit_i = [i is sound] p_i / p_sound - p_i.
-            d -= search * (if is_sound(i) { p / p_sound } else { 0.0 } - p);
-            d_logits[usize::from(action)] += weight * d;
+        let entropy = policy.entropy();
+        // d ln p_chosen / d logit_i = [i = chosen] - p_i, and d H / d logit_i = - p_i (ln p_i + H).
+        for ((&action, &p), &log_p) in legal.iter().zip(&policy.p).zip(&policy.log_p) {
+            d_logits[usize::from(action)] += weight * p * (self.entropy * (log_p + entropy) - d_ratio * ratio);
+        }
+        d_logits[usize::from(legal[chosen])] += weight * d_ratio * ratio;
+        let mut search = 0.0;
+        if !sound.is_empty() {
+            // The probability of all sound actions together.
+            let p_sound: f32 = policy.p.iter().zip(sound).filter(|(_, sound)| **sound).map(|(p, _)| p).sum();
+            let p_sound = p_sound.max(f32::MIN_POSITIVE);
+            search = -ln(p_sound);
+            for ((&action, &p), &sound) in legal.iter().zip(&policy.p).zip(sound) {
+                // d ln p_sound / d logit_i = [i is sound] p_i / p_sound - p_i.
+                d_logits[usize::from(action)] -= weight * self.search * (if sound { p / p_sound } else { 0.0 } - p);
+            }
         }
         let (square, d_square) = net::loss::squared_error(value, target);
-        let search = if sound.is_empty() { 0.0 } else { -log(p_sound) };
-        (Terms { policy, value: square, entropy, search, ratio }, weight * self.value * d_square)
+        let terms = Terms { policy: surrogate, value: square, entropy, search, ratio, log_ratio };
+        (terms, weight * self.value * d_square)
     }
 }
 
@@ -108,7 +113,7 @@ impl Sums {
         self.value += f64::from(terms.value);
         self.entropy += f64::from(terms.entropy);
         // (r - 1) - ln r: never negative, and its mean is KL(p_old, p).
-        self.divergence += f64::from(terms.ratio - 1.0 - ln(terms.ratio.max(f32::MIN_POSITIVE)));
+        self.divergence += f64::from(terms.ratio - 1.0 - terms.log_ratio);
         self.clipped += f64::from(u8::from((terms.ratio - 1.0).abs() > clip));
         self.search += f64::from(terms.search);
         self.searched += f64::from(u8::from(searched));
@@ -127,15 +132,15 @@ mod tests {
         let logits = [0.4, -0.3, 9.0, 0.2];
         let legal: [Action; 3] = [0, 1, 3];
         let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.05, search: 0.0 };
-        let mut p = Vec::new();
-        net::loss::softmax(&logits, &legal, &mut p);
+        let mut policy = Policy::default();
+        policy.set(&logits, &legal);
         // Ratios of 1, of 1.5 and of 0.5, each with either sign of the advantage: two of the six are clipped.
         for (ratio, advantage) in [(1.0, 1.3), (1.0, -1.3), (1.5, 1.3), (1.5, -1.3), (0.5, 1.3), (0.5, -1.3)] {
-            let old = ln(p[1]) - ln(ratio);
+            let old = policy.log_p[1] - ln(ratio);
             let given = (old, advantage, -0.4);
             let total = |x: &[f32], d: &mut [f32]| {
                 let (terms, d_value) =
-                    loss.of((&x[..4], x[4]), (&legal, 1, &[]), given, 1.0, &mut p.clone(), &mut d[..4]);
+                    loss.of((&x[..4], x[4]), (&legal, 1, &[]), given, 1.0, &mut Policy::default(), &mut d[..4]);
                 d[4] = d_value;
                 f64::from(terms.policy + loss.value * terms.value - loss.entropy * terms.entropy)
             };
@@ -147,7 +152,7 @@ mod tests {
             let clipped = (ratio, advantage > 0.0) == (1.5, true) || (ratio, advantage > 0.0) == (0.5, false);
             let without = Loss { entropy: 0.0, ..loss };
             let mut d = [0.0; 4];
-            without.of((&logits, 0.0), (&legal, 1, &[]), given, 1.0, &mut Vec::new(), &mut d);
+            without.of((&logits, 0.0), (&legal, 1, &[]), given, 1.0, &mut Policy::default(), &mut d);
             assert_eq!(d == [0.0; 4], clipped, "ratio {ratio}, advantage {advantage}");
         }
     }
@@ -160,7 +165,7 @@ mod tests {
             // Without an advantage nothing else is left.
             let search = |x: &[f32], d: &mut [f32]| {
                 let (legal, given) = ((&legal[..], 1, &sound[..]), (-1.0, 0.0, 0.0));
-                loss.of((x, 0.0), legal, given, 1.0, &mut Vec::new(), d).0.search
+                loss.of((x, 0.0), legal, given, 1.0, &mut Policy::default(), d).0.search
             };
             let mut d = [0.0; 4];
             let found = search(&logits, &mut d);
