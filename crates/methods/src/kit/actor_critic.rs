@@ -11,6 +11,7 @@ use net::{
 };
 use rules::{Action, Choice, Evaluations, Evaluator, Game, NotExact, Player, Rng, Symmetry, game::legal_actions};
 use schemars::JsonSchema;
+use search::Averaged;
 use serde::{Deserialize, Serialize};
 
 use crate::kit::choose::{greedy_choice, sampled_choices};
@@ -30,7 +31,7 @@ pub struct Network {
     /// (and in a residual network a third that is 1 on the board, so that its edge can be seen).
     pub inputs: Inputs,
     /// How the board is turned and mirrored before it is shown: `as_is`; `canonical`, into one orientation for all
-    /// symmetric positions; `random`, anew for each position that is learned from.
+    /// symmetric positions; `random`, anew for each position that is learned from, and in play averaged over all of them.
     pub orientation: Orientation,
 }
 
@@ -351,7 +352,7 @@ impl<G: Game> Reader<G> {
     }
 }
 
-/// What has been learned: plays the likeliest legal move, or samples from the policy.
+/// What has been learned: plays the likeliest legal move, or samples from the policy; without search.
 #[derive(Clone, Debug)]
 pub struct ActorCriticPlayer<G: Game> {
     name: &'static str,
@@ -379,6 +380,17 @@ impl<G: Game> ActorCriticPlayer<G> {
         });
         Outputs { policy: policy.collect(), value: shown.value.clone() }
     }
+
+    /// The probability of each action of the game. A network that learned through random symmetries is asked through all of
+    /// them, which a game has time for, and learning and tree search have not.
+    fn policy(&mut self, game: &G, position: &G::Position) -> Vec<f32> {
+        let mut found = Evaluations::default();
+        match self.reader.config.orientation {
+            Orientation::Random => Averaged::new(self.clone()).evaluate(game, &[*position], &mut found),
+            Orientation::AsIs | Orientation::Canonical => self.evaluate(game, &[*position], &mut found),
+        }
+        found.policies
+    }
 }
 
 impl<G: Game> Player<G> for ActorCriticPlayer<G> {
@@ -387,14 +399,13 @@ impl<G: Game> Player<G> for ActorCriticPlayer<G> {
     }
 
     fn distribution(&mut self, game: &G, position: &G::Position, choices: &mut Vec<Choice>) -> Result<(), NotExact> {
-        let (legal, logits) = (legal_actions(game, position), self.outputs(&[*position]).policy);
+        let legal = legal_actions(game, position);
+        let policy = self.policy(game, position);
+        let probabilities: Vec<f32> = legal.iter().map(|&action| policy[usize::from(action)]).collect();
         if self.sampled {
-            let mut probabilities = Vec::new();
-            softmax(&logits, &legal, &mut probabilities);
             sampled_choices(&legal, &probabilities, choices);
         } else {
-            let scores: Vec<f32> = legal.iter().map(|&action| logits[usize::from(action)]).collect();
-            greedy_choice(&legal, &scores, choices);
+            greedy_choice(&legal, &probabilities, choices);
         }
         Ok(())
     }
@@ -438,6 +449,29 @@ mod tests {
 
     fn network(kind: Kind, inputs: Inputs) -> Network {
         Network { kind, hidden: vec![16], inputs, orientation: Orientation::Random }
+    }
+
+    /// It moves alike in all images of a position: turned with the board, it is the same policy.
+    #[test]
+    fn a_policy_that_learned_through_random_symmetries_is_symmetric_in_play() {
+        let game: Grid = "gomoku:7".parse().unwrap();
+        let config = Network { hidden: vec![16], ..network(Kind::Residual, Inputs::Planes) };
+        let net = ActorCritic::new(&game, &config, 0.0, &mut Rng::new(3, 0)).unwrap();
+        let mut player = ActorCriticPlayer::new("test", net.reader(&game));
+        let position = rules::game::replay(&game, &[10, 24, 3, 40]).unwrap();
+        let policy = player.policy(&game, &position);
+        assert!((policy.iter().sum::<f32>() - 1.0).abs() < 1e-5 && policy[10] == 0.0);
+        for &symmetry in game.symmetries() {
+            let turned = player.policy(&game, &game.transform(symmetry, &position));
+            for (action, p) in policy.iter().enumerate() {
+                let q = turned[usize::from(game.transform_action(symmetry, action as Action))];
+                assert!((p - q).abs() < 1e-6, "{symmetry:?}: {p} and {q}");
+            }
+        }
+        // One image alone is seen otherwise.
+        let mut one = Evaluations::default();
+        player.evaluate(&game, &[position], &mut one);
+        assert!(one.policies.iter().zip(&policy).any(|(p, q)| (p - q).abs() > 1e-5));
     }
 
     /// Of a thousand positions of random games: all numbers turn together, the legal actions with them, and two positions
