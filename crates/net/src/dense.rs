@@ -1,7 +1,8 @@
 //! A network of dense layers for batches: inputs, hidden layers with ReLU, then logits and a value.
 //!
 //! For boards of one size, where a convolution is more than is needed. (`mlp.rs` has the network that learns one sample
-//! at a time.)
+//! at a time.) The inputs are taken to be mostly zeros, as stones on a board are: the first layer multiplies only the
+//! others, which gives the same bits. On Gomoku's board that is a quarter of its work.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -12,6 +13,7 @@ use crate::error::{NetError, check};
 use crate::file::Tensor;
 use crate::kernels::gemm::{Left, Size, gemm};
 use crate::kernels::pointwise;
+use crate::kernels::sparse::{self, Sparse};
 use crate::math::{Level, tanh};
 use crate::optim::Optimiser;
 use crate::partial::add_in_order;
@@ -66,7 +68,7 @@ impl DenseSpec {
 #[derive(Clone, Debug)]
 struct Layer {
     inputs: usize,
-    /// Distance between two rows of its input: the inputs themselves, or the padded outputs of the layer before.
+    /// Distance between two rows of its input, the padded outputs of the layer before. (The first layer's has no rows.)
     input_row: usize,
     outputs: usize,
     weight: Range<usize>,
@@ -83,6 +85,15 @@ impl Layer {
         })
     }
 
+    /// As [`Layer::product`], of the inputs.
+    fn first_product(&self, level: Level, weights: &[f32], x: &Sparse, y: &mut [f32]) {
+        let row = padded(self.outputs);
+        let weights = &weights[self.weight.clone()];
+        for (range, first, width) in self.panels() {
+            sparse::multiply(level, x, width, &weights[range], width, &mut y[first..], row);
+        }
+    }
+
     /// y = x W for all rows, without bias.
     fn product(&self, level: Level, weights: &[f32], x: &[f32], y: &mut [f32]) {
         let row = padded(self.outputs);
@@ -96,13 +107,17 @@ impl Layer {
 }
 
 /// The rows of a batch through all layers; `outputs` are one buffer for each.
-fn forward(level: Level, layers: &[Layer], weights: &[f32], x: &[f32], outputs: &mut [&mut [f32]]) {
+fn forward(level: Level, layers: &[Layer], weights: &[f32], x: &Sparse, outputs: &mut [Vec<f32>]) {
     for (n, layer) in layers.iter().enumerate() {
         let (before, here) = outputs.split_at_mut(n);
-        let x = before.last().map_or(x, |y| &**y);
-        layer.product(level, weights, x, here[0]);
+        let y = &mut here[0];
+        y.resize(x.rows() * padded(layer.outputs), 0.0);
+        match before.last() {
+            None => layer.first_product(level, weights, x, y),
+            Some(x) => layer.product(level, weights, x, y),
+        }
         if n + 1 < layers.len() {
-            pointwise::bias_relu(level, &weights[layer.bias.clone()], here[0]);
+            pointwise::bias_relu(level, &weights[layer.bias.clone()], y);
         }
     }
 }
@@ -120,6 +135,56 @@ fn read_out(layer: &Layer, weights: &[f32], sums: &[f32], policy: &mut [f32], va
     }
 }
 
+/// What is remembered of a chunk of a batch's rows.
+#[derive(Debug, Default)]
+struct Chunk {
+    inputs: Sparse,
+    /// The inputs' columns as rows.
+    columns: Sparse,
+    /// For each layer its outputs, after their ReLU.
+    out: Vec<Vec<f32>>,
+    /// For each layer the loss's gradient by those.
+    slopes: Vec<Vec<f32>>,
+}
+
+impl Chunk {
+    /// Writes the gradients of all weights. `transposed` are the layers' weights, as [`DenseNet`] has them.
+    fn backward(&mut self, level: Level, layers: &[Layer], transposed: &[Vec<f32>], gradients: &mut [f32]) {
+        let rows = self.inputs.rows();
+        self.inputs.transpose(&mut self.columns);
+        for (n, layer) in layers.iter().enumerate().rev() {
+            let row = padded(layer.outputs);
+            let (before, here) = self.slopes.split_at_mut(n);
+            let dy = &here[0];
+            let db = &mut gradients[layer.bias.clone()];
+            db.fill(0.0);
+            dy.chunks_exact(row).for_each(|dy| pointwise::add(level, dy, db));
+            let dw = &mut gradients[layer.weight.clone()];
+            let Some(dx) = before.last_mut() else {
+                for (range, first, width) in layer.panels() {
+                    sparse::multiply(level, &self.columns, width, &dy[first..], row, &mut dw[range], width);
+                }
+                continue;
+            };
+            let (x, columns) = (&self.out[n - 1], layer.input_row);
+            for (range, first, width) in layer.panels() {
+                let size = Size { m: layer.inputs, n: width, k: rows };
+                let left = Left { data: x, row: 1, column: columns };
+                gemm(level, size, left, &dy[first..], row, &mut dw[range], width, false);
+            }
+            dx.resize(rows * columns, 0.0);
+            for first in (0..columns).step_by(PANEL) {
+                let width = PANEL.min(columns - first);
+                let panel = &transposed[n][first * layer.outputs..];
+                let size = Size { m: rows, n: width, k: layer.outputs };
+                let left = Left { data: dy, row, column: 1 };
+                gemm(level, size, left, panel, width, &mut dx[first..], columns, false);
+            }
+            pointwise::relu_back(level, x, dx);
+        }
+    }
+}
+
 /// A dense network with its gradients and what it remembers of the last forward pass.
 #[derive(Debug)]
 pub struct DenseNet {
@@ -132,9 +197,8 @@ pub struct DenseNet {
     transposed: Vec<Vec<f32>>,
     /// Whether `transposed` is that of the present weights.
     fresh: bool,
-    inputs: Vec<f32>,
-    /// For each layer its outputs, after their ReLU.
-    out: Vec<Vec<f32>>,
+    /// Those of the last batch, and perhaps more of batches before.
+    chunks: Vec<Chunk>,
     outputs: Outputs,
     /// The gradients of all chunks but the first.
     partial: Vec<f32>,
@@ -166,8 +230,7 @@ impl DenseNet {
             gradients: vec![0.0; weights.data.len()],
             transposed: vec![Vec::new(); layers.len()],
             fresh: false,
-            inputs: Vec::new(),
-            out: vec![Vec::new(); layers.len()],
+            chunks: Vec::new(),
             outputs: Outputs::default(),
             partial: Vec::new(),
             weights,
@@ -190,7 +253,7 @@ impl DenseNet {
         self.weights.named(&self.weights.data)
     }
 
-    /// The gradients gathered since the last step, under the names of their weights.
+    /// The gradients of the last backward pass, under the names of their weights.
     pub fn gradients(&self) -> Vec<Tensor> {
         self.weights.named(&self.gradients)
     }
@@ -224,33 +287,29 @@ impl DenseNet {
     pub fn forward(&mut self, inputs: &[f32], workers: &Workers) -> Result<&Outputs, NetError> {
         let positions = inputs.len().div_ceil(self.spec.inputs).max(1);
         check("the inputs", inputs, positions * self.spec.inputs)?;
-        self.inputs.clear();
-        self.inputs.extend_from_slice(inputs);
-        for (out, layer) in self.out.iter_mut().zip(&self.layers) {
-            out.resize(positions * padded(layer.outputs), 0.0);
-        }
         self.outputs.policy.resize(positions * self.spec.actions, 0.0);
         self.outputs.value.resize(positions, 0.0);
-        let mut items: Vec<_> = inputs
+        let chunks = positions.div_ceil(CHUNK);
+        if self.chunks.len() < chunks {
+            self.chunks.resize_with(chunks, Chunk::default);
+        }
+        let (level, layers, weights) = (self.level, &self.layers, &self.weights.data);
+        let items = inputs
             .chunks(CHUNK * self.spec.inputs)
             .zip(self.outputs.policy.chunks_mut(CHUNK * self.spec.actions))
             .zip(self.outputs.value.chunks_mut(CHUNK))
-            .map(|rows| (rows, Vec::new()))
+            .zip(&mut self.chunks)
             .collect();
-        for (out, layer) in self.out.iter_mut().zip(&self.layers) {
-            for (item, out) in items.iter_mut().zip(out.chunks_mut(CHUNK * padded(layer.outputs))) {
-                item.1.push(out);
-            }
-        }
-        let (level, layers, weights) = (self.level, &self.layers, &self.weights.data);
-        workers.each(items, |(((x, policy), values), mut out)| {
-            forward(level, layers, weights, x, &mut out);
-            read_out(&layers[layers.len() - 1], weights, out[layers.len() - 1], policy, values);
+        workers.each(items, |(((x, policy), values), chunk): (_, &mut Chunk)| {
+            chunk.inputs.gather(x, layers[0].inputs);
+            chunk.out.resize_with(layers.len(), Vec::new);
+            forward(level, layers, weights, &chunk.inputs, &mut chunk.out);
+            read_out(&layers[layers.len() - 1], weights, &chunk.out[layers.len() - 1], policy, values);
         });
         Ok(&self.outputs)
     }
 
-    /// Adds to the gradients those of a loss whose gradient by the outputs of the last forward pass is `d`.
+    /// The gradients become those of a loss whose gradient by the outputs of the last forward pass is `d`.
     ///
     /// # Errors
     /// If `d` has another shape than those outputs, or holds a number that is not finite.
@@ -263,62 +322,35 @@ impl DenseNet {
         partial.resize((chunks - 1) * self.gradients.len(), 0.0);
         // The first chunk's gradients go where all end up, so that a small batch needs no second array.
         let parts = std::iter::once(&mut self.gradients[..]).chain(partial.chunks_mut(self.weights.data.len()));
-        let items = parts.enumerate().collect();
-        let (level, layers) = (self.level, &self.layers);
-        let (inputs, out, outputs, transposed) = (&self.inputs, &self.out, &self.outputs, &self.transposed);
-        let actions = self.spec.actions;
-        workers.each(items, |(chunk, gradients): (usize, &mut [f32])| {
-            if chunk > 0 {
-                gradients.fill(0.0);
-            }
-            let first = chunk * CHUNK;
-            let rows = CHUNK.min(d.value.len() - first);
-            let last = padded(actions + 1);
-            let mut dy = vec![0.0; rows * last];
-            for (row, dy) in dy.chunks_mut(last).enumerate() {
-                let value = outputs.value[first + row];
-                dy[..actions].copy_from_slice(&d.policy[(first + row) * actions..][..actions]);
+        let (level, layers, transposed, actions) = (self.level, &self.layers, &self.transposed, self.spec.actions);
+        let last = padded(actions + 1);
+        let items = d
+            .policy
+            .chunks(CHUNK * actions)
+            .zip(d.value.chunks(CHUNK).zip(self.outputs.value.chunks(CHUNK)))
+            .zip(self.chunks.iter_mut().zip(parts))
+            .collect();
+        workers.each(items, |((d_policy, (d_values, values)), (chunk, gradients)): (_, (&mut Chunk, &mut [f32]))| {
+            chunk.slopes.resize_with(layers.len(), Vec::new);
+            let dy = &mut chunk.slopes[layers.len() - 1];
+            dy.resize(values.len() * last, 0.0);
+            let rows = dy.chunks_exact_mut(last).zip(d_policy.chunks_exact(actions)).zip(d_values.iter().zip(values));
+            for ((dy, d_policy), (d_value, value)) in rows {
+                dy[..actions].copy_from_slice(d_policy);
                 // tanh' = 1 - tanh^2.
-                dy[actions] = d.value[first + row] * (1.0 - value * value);
+                dy[actions] = d_value * (1.0 - value * value);
             }
-            for (n, layer) in layers.iter().enumerate().rev() {
-                let row = padded(layer.outputs);
-                let x = if n == 0 { inputs } else { &out[n - 1] };
-                let x = &x[first * layer.input_row..(first + rows) * layer.input_row];
-                let dw = &mut gradients[layer.weight.clone()];
-                for (range, first, width) in layer.panels() {
-                    let size = Size { m: layer.inputs, n: width, k: rows };
-                    let left = Left { data: x, row: 1, column: layer.input_row };
-                    gemm(level, size, left, &dy[first..], row, &mut dw[range], width, true);
-                }
-                for dy in dy.chunks(row) {
-                    pointwise::add(level, dy, &mut gradients[layer.bias.clone()]);
-                }
-                if n > 0 {
-                    let columns = layer.input_row;
-                    let mut dx = vec![0.0; rows * columns];
-                    for first in (0..columns).step_by(PANEL) {
-                        let width = PANEL.min(columns - first);
-                        let panel = &transposed[n][first * layer.outputs..];
-                        let size = Size { m: rows, n: width, k: layer.outputs };
-                        let left = Left { data: &dy, row, column: 1 };
-                        gemm(level, size, left, panel, width, &mut dx[first..], columns, false);
-                    }
-                    pointwise::relu_back(level, x, &mut dx);
-                    dy = dx;
-                }
-            }
+            chunk.backward(level, layers, transposed, gradients);
         });
         add_in_order(level, &partial, &mut self.gradients, workers);
         self.partial = partial;
         Ok(())
     }
 
-    /// Lets the optimiser change the weights by the gradients gathered since the last step, and forgets those.
+    /// Lets the optimiser change the weights by the gradients of the last backward pass.
     pub fn step(&mut self, optimiser: &mut Optimiser, rate: f32) {
         let decayed = self.weights.decayed();
         optimiser.step(rate, &mut self.weights.data, &mut self.gradients, &decayed);
-        self.gradients.fill(0.0);
         self.fresh = false;
     }
 
@@ -333,13 +365,17 @@ impl DenseNet {
             let weights = &all[layer.weight.clone()];
             transposed.resize(layer.outputs * layer.input_row, 0.0);
             for (range, first, width) in layer.panels() {
-                for (input, weights) in weights[range].chunks_exact(width).enumerate() {
-                    let panel = input / PANEL * PANEL;
+                let weights = &weights[range];
+                for panel in (0..layer.inputs).step_by(PANEL) {
                     let panel_width = PANEL.min(layer.input_row - panel);
-                    let to = &mut transposed[panel * layer.outputs..];
-                    let used = width.min(layer.outputs - first);
-                    for (output, weight) in weights[..used].iter().enumerate() {
-                        to[(first + output) * panel_width + input - panel] = *weight;
+                    let from = &weights[panel * width..layer.inputs.min(panel + PANEL) * width];
+                    let to = &mut transposed[panel * layer.outputs + first * panel_width..];
+                    for (output, to) in
+                        to.chunks_exact_mut(panel_width).take(layer.outputs - first).take(width).enumerate()
+                    {
+                        for (to, from) in to.iter_mut().zip(from.chunks_exact(width)) {
+                            *to = from[output];
+                        }
                     }
                 }
             }
@@ -357,8 +393,8 @@ pub struct DenseInference {
     spec: DenseSpec,
     layers: Vec<Layer>,
     weights: Vec<f32>,
-    /// Outputs of each layer, one set for each worker.
-    scratch: Mutex<Vec<Vec<Vec<f32>>>>,
+    /// One for each worker.
+    scratch: Mutex<Vec<(Sparse, Vec<Vec<f32>>)>>,
 }
 
 impl DenseInference {
@@ -378,19 +414,17 @@ impl DenseInference {
             .zip(outputs.value.chunks_mut(chunk))
             .collect();
         workers.each(items, |((x, policy), values)| {
-            let mut scratch = self.lock().pop().unwrap_or_else(|| vec![Vec::new(); self.layers.len()]);
-            for (out, layer) in scratch.iter_mut().zip(&self.layers) {
-                out.resize(values.len() * padded(layer.outputs), 0.0);
-            }
-            let mut out: Vec<&mut [f32]> = scratch.iter_mut().map(Vec::as_mut_slice).collect();
-            forward(self.level, &self.layers, &self.weights, x, &mut out);
-            read_out(&self.layers[out.len() - 1], &self.weights, out[out.len() - 1], policy, values);
-            self.lock().push(scratch);
+            let (mut sparse, mut out) = self.lock().pop().unwrap_or_default();
+            sparse.gather(x, self.spec.inputs);
+            out.resize_with(self.layers.len(), Vec::new);
+            forward(self.level, &self.layers, &self.weights, &sparse, &mut out);
+            read_out(&self.layers[out.len() - 1], &self.weights, &out[out.len() - 1], policy, values);
+            self.lock().push((sparse, out));
         });
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Vec<Vec<f32>>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Sparse, Vec<Vec<f32>>)>> {
         self.scratch.lock().expect("no worker panics while it holds the heap")
     }
 }

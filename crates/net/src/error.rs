@@ -54,6 +54,10 @@ pub(crate) fn check(what: &'static str, numbers: &[f32], expected: usize) -> Res
     if numbers.len() != expected {
         return Err(NetError::Length { what, found: numbers.len(), expected });
     }
+    // First whether there is one at all, which takes a vector at a time, then where.
+    if numbers.iter().fold(true, |finite, x| finite & x.is_finite()) {
+        return Ok(());
+    }
     match numbers.iter().position(|x| !x.is_finite()) {
         Some(at) => Err(NetError::NotFinite { what, at, number: numbers[at] }),
         None => Ok(()),

@@ -12,6 +12,7 @@ pub(crate) mod gemm;
 pub(crate) mod int8;
 pub(crate) mod pointwise;
 pub(crate) mod simd;
+pub(crate) mod sparse;
 pub(crate) mod tiles;
 mod transforms;
 pub(crate) mod winograd;
