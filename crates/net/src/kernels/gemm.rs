@@ -126,6 +126,7 @@ pub(crate) unsafe fn rows<S: Simd>(s: S, m: usize, n: usize, left: impl Rows, bl
                     (4.., 2) => tile::<S, 2, 4>(s, left, i, b, c, c_row),
                     (4.., _) => tile::<S, 1, 4>(s, left, i, b, c, c_row),
                     (3, MR..) => tile::<S, MR, 3>(s, left, i, b, c, c_row),
+                    (3, 4 | 5) => tile::<S, 4, 3>(s, left, i, b, c, c_row),
                     (3, _) => tile::<S, 1, 3>(s, left, i, b, c, c_row),
                     (2, MR..) => tile::<S, MR, 2>(s, left, i, b, c, c_row),
                     (2, 4 | 5) => tile::<S, 4, 2>(s, left, i, b, c, c_row),
@@ -133,6 +134,7 @@ pub(crate) unsafe fn rows<S: Simd>(s: S, m: usize, n: usize, left: impl Rows, bl
                     (2, 2) => tile::<S, 2, 2>(s, left, i, b, c, c_row),
                     (2, _) => tile::<S, 1, 2>(s, left, i, b, c, c_row),
                     (_, MR..) => tile::<S, MR, 1>(s, left, i, b, c, c_row),
+                    (_, 4 | 5) => tile::<S, 4, 1>(s, left, i, b, c, c_row),
                     (_, _) => tile::<S, 1, 1>(s, left, i, b, c, c_row),
                 };
             }
