@@ -43,6 +43,14 @@ impl Workers {
         }
     }
 
+    /// Does two jobs at the same time, if there are threads for it, and waits for both.
+    pub fn both<A: Send, B: Send>(&self, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B + Send) -> (A, B) {
+        match &self.pool {
+            Some(pool) => pool.install(|| rayon::join(one, other)),
+            None => (one(), other()),
+        }
+    }
+
     /// Does `job` once for each item, in any order and at the same time, and waits for all.
     pub fn each<T: Send>(&self, items: Vec<T>, job: impl Fn(T) + Sync) {
         let job = |item| {

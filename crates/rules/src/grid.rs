@@ -474,6 +474,17 @@ impl Game for Grid {
         Seat::BOTH.into_iter().find(|seat| position.stones[seat.index()][row] >> column & 1 == 1)
     }
 
+    fn for_each_stone(&self, position: &Position, mut visit: impl FnMut(usize, Seat)) {
+        for row in 0..self.rows() {
+            for seat in Seat::BOTH {
+                let mut stones = position.stones[seat.index()][row];
+                while let Some(column) = take_lowest(&mut stones) {
+                    visit(row * self.columns() + column, seat);
+                }
+            }
+        }
+    }
+
     fn winning_lines(&self, position: &Position) -> Vec<Vec<usize>> {
         let Outcome::Win(winner) = position.outcome else { return Vec::new() };
         let own = |cell| self.stone(position, cell) == Some(winner);

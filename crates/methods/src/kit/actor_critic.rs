@@ -118,7 +118,8 @@ impl Network {
         rows.resize(begin + self.inputs_of(game), 0.0);
         let row = &mut rows[begin..];
         game.for_each_stone(position, |cell, owner| {
-            let cell = symmetry.cell(columns, lines, cell);
+            // The divisions of the others are most of the work here.
+            let cell = if symmetry == Symmetry::IDENTITY { cell } else { symmetry.cell(columns, lines, cell) };
             match (self.inputs, owner == mover) {
                 (Inputs::Signed, own) => row[cell] = if own { 1.0 } else { -1.0 },
                 (Inputs::Planes, own) => row[cell + if own { 0 } else { cells }] = 1.0,
@@ -203,8 +204,10 @@ impl ActorCritic {
         let outputs = &mut self.outputs;
         match &mut self.nets {
             Nets::Separate(nets) => {
-                outputs.policy.clone_from(&nets[0].forward(rows, workers)?.policy);
-                outputs.value.clone_from(&nets[1].forward(rows, workers)?.value);
+                let [policy, value] = &mut **nets;
+                let (policy, value) = workers.both(|| policy.forward(rows, workers), || value.forward(rows, workers));
+                outputs.policy.clone_from(&policy?.policy);
+                outputs.value.clone_from(&value?.value);
             }
             Nets::Shared(net) => outputs.clone_from(net.forward(rows, workers)?),
             Nets::Residual(net) => outputs.clone_from(net.forward(board, rows, workers)?),
@@ -220,13 +223,18 @@ impl ActorCritic {
     pub fn descend(&mut self, d: &Outputs, rate: f32, workers: &Workers) -> Result<(), NetError> {
         match &mut self.nets {
             Nets::Separate(nets) => {
-                let positions = d.value.len();
-                let policy = Outputs { policy: d.policy.clone(), value: vec![0.0; positions] };
-                let value = Outputs { policy: vec![0.0; positions], value: d.value.clone() };
-                for ((net, d), optimiser) in nets.iter_mut().zip([policy, value]).zip(&mut self.optimisers) {
-                    net.backward(&d, workers)?;
+                let ([policy, value], positions) = (&mut **nets, d.value.len());
+                let [for_policy, for_value] = &mut self.optimisers[..] else { unreachable!("one for each network") };
+                let step = |net: &mut DenseNet, optimiser: &mut Optimiser, d: &Outputs| -> Result<(), NetError> {
+                    net.backward(d, workers)?;
                     net.step(optimiser, rate);
-                }
+                    Ok(())
+                };
+                let of_policy = Outputs { policy: d.policy.clone(), value: vec![0.0; positions] };
+                let of_value = Outputs { policy: vec![0.0; positions], value: d.value.clone() };
+                let (policy, value) =
+                    workers.both(|| step(policy, for_policy, &of_policy), || step(value, for_value, &of_value));
+                policy.and(value)?;
             }
             Nets::Shared(net) => {
                 net.backward(d, workers)?;
@@ -334,21 +342,27 @@ pub struct Reader<G: Game> {
     fixed: Fixed,
 }
 
+const WHOLE: &str = "rows of stones are whole and finite";
+
 impl<G: Game> Reader<G> {
     /// Logits and values for rows that [`Network::write`] made; numbers that are not finite are passed on.
     pub fn run(&self, rows: &[f32], outputs: &mut Outputs) {
+        self.run_policy(rows, outputs);
+        if let Fixed::Separate([_, value]) = &self.fixed {
+            let mut values = Outputs::default();
+            value.run(rows, &Workers::one(), &mut values).expect(WHOLE);
+            outputs.value = values.value;
+        }
+    }
+
+    /// As [`Reader::run`], but the values are of no use.
+    pub fn run_policy(&self, rows: &[f32], outputs: &mut Outputs) {
         let workers = Workers::one();
         let done = match &self.fixed {
-            Fixed::Separate([policy, value]) => {
-                let mut values = Outputs::default();
-                let done = policy.run(rows, &workers, outputs).and_then(|()| value.run(rows, &workers, &mut values));
-                outputs.value = values.value;
-                done
-            }
-            Fixed::Shared(net) => net.run(rows, &workers, outputs),
+            Fixed::Separate([net, _]) | Fixed::Shared(net) => net.run(rows, &workers, outputs),
             Fixed::Residual(net) => net.run(rows, &workers, outputs),
         };
-        done.expect("rows of stones are whole and finite");
+        done.expect(WHOLE);
     }
 }
 

@@ -48,7 +48,7 @@ enum Mover {
     Other,
 }
 
-/// Games that are played in lock-step, with one evaluation of the network for the next moves of all.
+/// The most games that are played in lock-step, with one evaluation of the network for the next moves of all.
 const GROUP: usize = 64;
 
 /// The position in which a game begins: the start, or up to `openings` random moves later.
@@ -102,7 +102,7 @@ fn play<G: Game>(
             if shown.is_empty() {
                 continue;
             }
-            reader.run(rows, &mut outputs);
+            reader.run_policy(rows, &mut outputs);
             for ((i, symmetry), logits) in shown.drain(..).zip(outputs.policy.chunks_exact(game.actions())) {
                 let (rng, position, steps) = &mut tables[i];
                 let seat = game.to_move(position);
@@ -143,9 +143,12 @@ pub fn in_groups<N: Send + Sync, T: Send>(
     groups.into_iter().flat_map(|(_, played)| played.into_inner().expect("nobody panicked")).collect()
 }
 
-/// Cuts game numbers into groups that are played in lock-step.
-pub fn groups(numbers: Range<u64>) -> Vec<Vec<u64>> {
-    numbers.collect::<Vec<_>>().chunks(GROUP).map(<[u64]>::to_vec).collect()
+/// Cuts game numbers into groups that are played in lock-step: few games into one for each worker, as the games are the same
+/// in any group.
+pub fn groups(numbers: Range<u64>, workers: &Workers) -> Vec<Vec<u64>> {
+    let numbers: Vec<u64> = numbers.collect();
+    let size = numbers.len().div_ceil(workers.threads()).clamp(1, GROUP);
+    numbers.chunks(size).map(<[u64]>::to_vec).collect()
 }
 
 /// Plays games with these numbers against itself, groups of them on all workers.
@@ -156,7 +159,9 @@ pub fn self_play<G: Game>(
     workers: &Workers,
 ) -> Vec<Played<G::Position>> {
     let movers = [Mover::Sampled; 2];
-    in_groups(groups(numbers), workers, |numbers| play([reader; 2], (movers, openings), (seed, numbers.as_slice())))
+    in_groups(groups(numbers, workers), workers, |numbers| {
+        play([reader; 2], (movers, openings), (seed, numbers.as_slice()))
+    })
 }
 
 /// Plays games against other networks, groups of them on all workers: each game is its number and the index of its

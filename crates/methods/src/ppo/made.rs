@@ -56,7 +56,9 @@ pub(super) fn make<G: Game>(
     (seed, numbers): (u64, Range<u64>),
     workers: &Workers,
 ) -> Vec<Made<G::Position>> {
-    in_groups(groups(numbers), workers, |numbers| make_group(reader, visits, openings, (seed, numbers.as_slice())))
+    in_groups(groups(numbers, workers), workers, |numbers| {
+        make_group(reader, visits, openings, (seed, numbers.as_slice()))
+    })
 }
 
 /// Makes games in lock-step: each has a tree of its own, and one evaluation judges a leaf of every tree.
