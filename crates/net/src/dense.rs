@@ -14,6 +14,7 @@ use crate::file::Tensor;
 use crate::kernels::gemm::{Left, Size, gemm};
 use crate::kernels::pointwise;
 use crate::kernels::sparse::{self, Sparse};
+use crate::lines::Lines;
 use crate::math::{Level, tanh};
 use crate::optim::Optimiser;
 use crate::partial::add_in_order;
@@ -107,11 +108,11 @@ impl Layer {
 }
 
 /// The rows of a batch through all layers; `outputs` are one buffer for each.
-fn forward(level: Level, layers: &[Layer], weights: &[f32], x: &Sparse, outputs: &mut [Vec<f32>]) {
+fn forward(level: Level, layers: &[Layer], weights: &[f32], x: &Sparse, outputs: &mut [Lines]) {
     for (n, layer) in layers.iter().enumerate() {
         let (before, here) = outputs.split_at_mut(n);
         let y = &mut here[0];
-        y.resize(x.rows() * padded(layer.outputs), 0.0);
+        y.resize(x.rows() * padded(layer.outputs));
         match before.last() {
             None => layer.first_product(level, weights, x, y),
             Some(x) => layer.product(level, weights, x, y),
@@ -142,14 +143,14 @@ struct Chunk {
     /// The inputs' columns as rows.
     columns: Sparse,
     /// For each layer its outputs, after their ReLU.
-    out: Vec<Vec<f32>>,
+    out: Vec<Lines>,
     /// For each layer the loss's gradient by those.
-    slopes: Vec<Vec<f32>>,
+    slopes: Vec<Lines>,
 }
 
 impl Chunk {
     /// Writes the gradients of all weights. `transposed` are the layers' weights, as [`DenseNet`] has them.
-    fn backward(&mut self, level: Level, layers: &[Layer], transposed: &[Vec<f32>], gradients: &mut [f32]) {
+    fn backward(&mut self, level: Level, layers: &[Layer], transposed: &[Lines], gradients: &mut [f32]) {
         let rows = self.inputs.rows();
         self.inputs.transpose(&mut self.columns);
         for (n, layer) in layers.iter().enumerate().rev() {
@@ -172,7 +173,7 @@ impl Chunk {
                 let left = Left { data: x, row: 1, column: columns };
                 gemm(level, size, left, &dy[first..], row, &mut dw[range], width, false);
             }
-            dx.resize(rows * columns, 0.0);
+            dx.resize(rows * columns);
             for first in (0..columns).step_by(PANEL) {
                 let width = PANEL.min(columns - first);
                 let panel = &transposed[n][first * layer.outputs..];
@@ -192,16 +193,16 @@ pub struct DenseNet {
     level: Level,
     weights: Store,
     layers: Vec<Layer>,
-    gradients: Vec<f32>,
+    gradients: Lines,
     /// For each layer but the first its weights transposed, in panels of its inputs.
-    transposed: Vec<Vec<f32>>,
+    transposed: Vec<Lines>,
     /// Whether `transposed` is that of the present weights.
     fresh: bool,
     /// Those of the last batch, and perhaps more of batches before.
     chunks: Vec<Chunk>,
     outputs: Outputs,
     /// The gradients of all chunks but the first.
-    partial: Vec<f32>,
+    partial: Lines,
 }
 
 impl DenseNet {
@@ -227,12 +228,12 @@ impl DenseNet {
         Ok(DenseNet {
             spec,
             level: Level::best(),
-            gradients: vec![0.0; weights.data.len()],
-            transposed: vec![Vec::new(); layers.len()],
+            gradients: Lines::zeros(weights.data.len()),
+            transposed: vec![Lines::default(); layers.len()],
             fresh: false,
             chunks: Vec::new(),
             outputs: Outputs::default(),
-            partial: Vec::new(),
+            partial: Lines::default(),
             weights,
             layers,
         })
@@ -302,7 +303,7 @@ impl DenseNet {
             .collect();
         workers.each(items, |(((x, policy), values), chunk): (_, &mut Chunk)| {
             chunk.inputs.gather(x, layers[0].inputs);
-            chunk.out.resize_with(layers.len(), Vec::new);
+            chunk.out.resize_with(layers.len(), Lines::default);
             forward(level, layers, weights, &chunk.inputs, &mut chunk.out);
             read_out(&layers[layers.len() - 1], weights, &chunk.out[layers.len() - 1], policy, values);
         });
@@ -319,7 +320,7 @@ impl DenseNet {
         self.transpose(workers);
         let chunks = d.value.len().div_ceil(CHUNK);
         let mut partial = std::mem::take(&mut self.partial);
-        partial.resize((chunks - 1) * self.gradients.len(), 0.0);
+        partial.resize((chunks - 1) * self.gradients.len());
         // The first chunk's gradients go where all end up, so that a small batch needs no second array.
         let parts = std::iter::once(&mut self.gradients[..]).chain(partial.chunks_mut(self.weights.data.len()));
         let (level, layers, transposed, actions) = (self.level, &self.layers, &self.transposed, self.spec.actions);
@@ -331,9 +332,9 @@ impl DenseNet {
             .zip(self.chunks.iter_mut().zip(parts))
             .collect();
         workers.each(items, |((d_policy, (d_values, values)), (chunk, gradients)): (_, (&mut Chunk, &mut [f32]))| {
-            chunk.slopes.resize_with(layers.len(), Vec::new);
+            chunk.slopes.resize_with(layers.len(), Lines::default);
             let dy = &mut chunk.slopes[layers.len() - 1];
-            dy.resize(values.len() * last, 0.0);
+            dy.resize(values.len() * last);
             let rows = dy.chunks_exact_mut(last).zip(d_policy.chunks_exact(actions)).zip(d_values.iter().zip(values));
             for ((dy, d_policy), (d_value, value)) in rows {
                 dy[..actions].copy_from_slice(d_policy);
@@ -361,9 +362,9 @@ impl DenseNet {
         }
         let all = &self.weights.data;
         let items = self.layers.iter().zip(&mut self.transposed).skip(1).collect();
-        workers.each(items, |(layer, transposed): (&Layer, &mut Vec<f32>)| {
+        workers.each(items, |(layer, transposed): (&Layer, &mut Lines)| {
             let weights = &all[layer.weight.clone()];
-            transposed.resize(layer.outputs * layer.input_row, 0.0);
+            transposed.resize(layer.outputs * layer.input_row);
             for (range, first, width) in layer.panels() {
                 let weights = &weights[range];
                 for panel in (0..layer.inputs).step_by(PANEL) {
@@ -392,9 +393,9 @@ pub struct DenseInference {
     level: Level,
     spec: DenseSpec,
     layers: Vec<Layer>,
-    weights: Vec<f32>,
+    weights: Lines,
     /// One for each worker.
-    scratch: Mutex<Vec<(Sparse, Vec<Vec<f32>>)>>,
+    scratch: Mutex<Vec<(Sparse, Vec<Lines>)>>,
 }
 
 impl DenseInference {
@@ -416,7 +417,7 @@ impl DenseInference {
         workers.each(items, |((x, policy), values)| {
             let (mut sparse, mut out) = self.lock().pop().unwrap_or_default();
             sparse.gather(x, self.spec.inputs);
-            out.resize_with(self.layers.len(), Vec::new);
+            out.resize_with(self.layers.len(), Lines::default);
             forward(self.level, &self.layers, &self.weights, &sparse, &mut out);
             read_out(&self.layers[out.len() - 1], &self.weights, &out[out.len() - 1], policy, values);
             self.lock().push((sparse, out));
@@ -424,7 +425,7 @@ impl DenseInference {
         Ok(())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Sparse, Vec<Vec<f32>>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Sparse, Vec<Lines>)>> {
         self.scratch.lock().expect("no worker panics while it holds the heap")
     }
 }

@@ -47,6 +47,7 @@ mod inference;
 mod kernels;
 mod lanes;
 pub mod layers;
+mod lines;
 pub mod loss;
 pub mod math;
 pub mod mlp;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::NetError;
 use crate::file::{Tensor, take};
 use crate::kernels::simd::by_level;
+use crate::lines::Lines;
 use crate::math::Level;
 
 /// How a gradient becomes a step.
@@ -44,16 +45,16 @@ pub struct Optimiser {
     clip: Option<f32>,
     steps: u32,
     /// Momentum, or the mean of the gradient.
-    first: Vec<f32>,
+    first: Lines,
     /// The mean of its square, for Adam.
-    second: Vec<f32>,
+    second: Lines,
 }
 
 impl Optimiser {
     /// `weight_decay` draws weights (not biases, scales or shifts) towards 0 and is 0 or more; `clip` is the largest Euclidean norm that
     /// the gradient of all weights together may have: a longer one is shortened to it.
     pub fn new(rule: Rule, weight_decay: f32, clip: Option<f32>) -> Optimiser {
-        Optimiser { rule, weight_decay, clip, steps: 0, first: Vec::new(), second: Vec::new() }
+        Optimiser { rule, weight_decay, clip, steps: 0, first: Lines::default(), second: Lines::default() }
     }
 
     /// Steps taken so far.
@@ -69,9 +70,9 @@ impl Optimiser {
     pub fn step(&mut self, rate: f32, weights: &mut [f32], gradients: &mut [f32], decayed: &[Range<usize>]) {
         assert_eq!(weights.len(), gradients.len());
         if self.steps == 0 {
-            self.first.resize(weights.len(), 0.0);
+            self.first.resize(weights.len());
             if matches!(self.rule, Rule::Adam { .. }) {
-                self.second.resize(weights.len(), 0.0);
+                self.second.resize(weights.len());
             }
         }
         assert_eq!(self.first.len(), weights.len(), "an optimiser belongs to one network");
@@ -113,8 +114,8 @@ impl Optimiser {
         let steps = vec![(self.steps & 0xff_ffff) as f32, (self.steps >> 24) as f32];
         vec![
             Tensor::new("optimiser.steps", &[2], steps),
-            Tensor::new("optimiser.first", &[self.first.len()], self.first.clone()),
-            Tensor::new("optimiser.second", &[self.second.len()], self.second.clone()),
+            Tensor::new("optimiser.first", &[self.first.len()], self.first.to_vec()),
+            Tensor::new("optimiser.second", &[self.second.len()], self.second.to_vec()),
         ]
     }
 
@@ -126,8 +127,8 @@ impl Optimiser {
         let steps = take(tensors, "optimiser.steps", &[2])?;
         let steps = steps[0] as u32 | (steps[1] as u32) << 24;
         let length = |used: bool| if used && steps > 0 { weights } else { 0 };
-        let first = take(tensors, "optimiser.first", &[length(true)])?.to_vec();
-        let second = take(tensors, "optimiser.second", &[length(matches!(self.rule, Rule::Adam { .. }))])?.to_vec();
+        let first = take(tensors, "optimiser.first", &[length(true)])?.into();
+        let second = take(tensors, "optimiser.second", &[length(matches!(self.rule, Rule::Adam { .. }))])?.into();
         (self.steps, self.first, self.second) = (steps, first, second);
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::error::NetError;
 use crate::file::{Tensor, take};
+use crate::lines::Lines;
 
 /// Columns of a panel of a dense layer's weights: as many as a block of the matrix product takes at once.
 pub(crate) const PANEL: usize = 64;
@@ -76,14 +77,14 @@ struct Slot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     slots: Vec<Slot>,
-    pub(crate) data: Vec<f32>,
+    pub(crate) data: Lines,
 }
 
 impl Store {
     /// Makes room for a tensor of zeros; returns its place in `data`.
     pub(crate) fn add(&mut self, name: impl Into<String>, kind: Kind) -> Range<usize> {
         let range = self.data.len()..self.data.len() + kind.len();
-        self.data.resize(range.end, 0.0);
+        self.data.resize(range.end);
         self.slots.push(Slot { name: name.into(), kind, range: range.clone() });
         range
     }
@@ -123,8 +124,8 @@ impl Store {
     ///
     /// # Errors
     /// If one is missing, has another shape or holds a number that is not finite.
-    pub(crate) fn laid_out(&self, tensors: &[Tensor]) -> Result<Vec<f32>, NetError> {
-        let mut data = vec![0.0; self.data.len()];
+    pub(crate) fn laid_out(&self, tensors: &[Tensor]) -> Result<Lines, NetError> {
+        let mut data = Lines::zeros(self.data.len());
         for slot in &self.slots {
             let outside = take(tensors, &slot.name, &slot.kind.shape())?;
             let inside = &mut data[slot.range.clone()];
