@@ -142,7 +142,11 @@ pub fn shown_legal<G: Game>(
     legal.clear();
     game.legal(position, legal);
     shown.clear();
-    shown.extend(legal.iter().map(|&action| game.transform_action(symmetry, action)));
+    if symmetry == Symmetry::IDENTITY {
+        shown.extend_from_slice(legal);
+    } else {
+        shown.extend(legal.iter().map(|&action| game.transform_action(symmetry, action)));
+    }
 }
 
 #[derive(Debug)]
@@ -212,8 +216,14 @@ impl ActorCritic {
             Nets::Shared(net) => outputs.clone_from(net.forward(rows, workers)?),
             Nets::Residual(net) => outputs.clone_from(net.forward(board, rows, workers)?),
         }
+        // All of them without a branch, so that they are looked at a vector at a time.
+        let finite = |numbers: &[f32]| numbers.iter().fold(true, |finite, x| finite & x.is_finite());
+        if finite(&outputs.policy) && finite(&outputs.value) {
+            return Ok(());
+        }
         let bad = outputs.policy.iter().chain(&outputs.value).position(|x| !x.is_finite());
-        bad.map_or(Ok(()), |at| Err(NetError::NotFinite { what: "the network's outputs", at, number: f32::NAN }))
+        let (what, at) = ("the network's outputs", bad.expect("one of them is not"));
+        Err(NetError::NotFinite { what, at, number: f32::NAN })
     }
 
     /// A step down the gradient of a loss, `d` being its gradient by the outputs of the last forward pass.
