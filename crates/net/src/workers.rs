@@ -140,6 +140,20 @@ mod tests {
     }
 
     #[test]
+    fn both_jobs_are_done_with_any_number_of_threads() {
+        for threads in [0, 1, 2] {
+            let mut numbers = [1, 2];
+            let [one, other] = &mut numbers;
+            let add = |to: &mut i32| {
+                *to += 10;
+                *to
+            };
+            assert_eq!(Workers::new(threads).unwrap().both(|| add(one), || add(other)), (11, 12));
+            assert_eq!(numbers, [11, 12]);
+        }
+    }
+
+    #[test]
     fn denormals_become_zero_inside_and_only_there() {
         let tiny = || black_box(f32::MIN_POSITIVE) * black_box(0.5);
         let inside = Mutex::new(0.0);

@@ -468,6 +468,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
+    use crate::kit::self_play::self_play;
     use rules::connect4::Connect4;
     use rules::grid::{Grid, Rule as GridRule};
 
@@ -537,6 +538,29 @@ mod tests {
             assert_shown_whole(&gomoku, &network(kind, inputs));
             assert_shown_whole(&Connect4, &network(kind, inputs));
         }
+    }
+
+    #[test]
+    fn separate_networks_learn_and_play_the_same_on_any_number_of_threads() {
+        let gomoku = Grid::gomoku(6, GridRule::Freestyle).unwrap();
+        let learned = [1, 2, 3].map(|threads| {
+            let (network, workers) = (network(Kind::Separate, Inputs::Signed), Workers::new(threads).unwrap());
+            let mut net = ActorCritic::new(&gomoku, &network, 0.5, &mut Rng::new(3, 0)).unwrap();
+            for round in 0..3 {
+                let played = self_play(&net.reader(&gomoku), 2, (7, 10 * round..10 * round + 10), &workers);
+                let (mut rows, mut outputs) = (Vec::new(), Outputs::default());
+                let steps = played.iter().flat_map(|game| &game.steps);
+                steps.for_each(|step| network.write(&gomoku, &step.position, step.symmetry, &mut rows));
+                net.forward(&gomoku, &rows, &workers).unwrap();
+                net.reader(&gomoku).run(&rows, &mut outputs);
+                assert_eq!(outputs, net.outputs);
+                net.reader(&gomoku).run_policy(&rows, &mut outputs);
+                assert_eq!(outputs.policy, net.outputs.policy);
+                net.descend(&outputs, 0.01, &workers).unwrap();
+            }
+            (net.tensors(), net.optimiser_tensors())
+        });
+        assert!(learned[0] == learned[1] && learned[0] == learned[2]);
     }
 
     #[test]
