@@ -96,9 +96,11 @@ pub fn exp(x: f32) -> f32 {
     if x < -87.336_54 {
         return 0.0;
     }
-    // Adding 1.5 x 2^23 rounds to the nearest integer and leaves it in the low bits.
+    // Adding 1.5 x 2^23 rounds to the nearest integer and leaves it in the low bits: to take it from there keeps to vectors,
+    // which a conversion that is defined for every float does not.
     const ROUND: f32 = 12_582_912.0;
-    let n = x * std::f32::consts::LOG2_E + ROUND - ROUND;
+    let rounded = x * std::f32::consts::LOG2_E + ROUND;
+    let (n, integer) = (rounded - ROUND, rounded.to_bits().wrapping_sub(ROUND.to_bits()).cast_signed());
     // ln 2 in two parts: n times the first is exact.
     let r = x - n * 0.693_359_4 + n * 2.121_944_4e-4;
     let p = 1.987_569_1e-4;
@@ -109,9 +111,9 @@ pub fn exp(x: f32) -> f32 {
     let p = p * r + 5e-1;
     let y = p * r * r + r + 1.0;
     // 2^n in two factors, since n = 128 has no float of its own.
-    let half = (n as i32) / 2;
+    let half = integer / 2;
     let power = |n: i32| f32::from_bits(((n + 127) << 23) as u32);
-    y * power(half) * power(n as i32 - half)
+    y * power(half) * power(integer - half)
 }
 
 /// Turns scores into probabilities in place: exp(score / temperature), normalised. Any finite scores are safe: the
