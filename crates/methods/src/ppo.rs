@@ -58,7 +58,7 @@ mod pool;
 mod report;
 
 use net::file::Tensor;
-use net::loss::{Policy, cross_entropy, squared_error};
+use net::loss::Policy;
 use net::math::ln;
 use net::{NetError, Outputs, Workers};
 use rules::{Game, Rng};
@@ -66,7 +66,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::games::reader;
-use self::loss::{Loss, Sums, sound};
+use self::loss::{Loss, Room, Sums, sound};
 pub use self::made::Mcts;
 pub use self::pool::Pool;
 use self::pool::Versions;
@@ -231,6 +231,9 @@ fn board(curriculum: Vec<(u64, f64)>) -> Config {
     }
 }
 
+/// Moves of a minibatch whose losses one thread sums.
+const PART: usize = 16;
+
 /// What is learned from a move.
 #[derive(Clone, Debug)]
 struct Sample<P> {
@@ -336,45 +339,40 @@ impl<G: Game> Ppo<G> {
         Ok(Batch { samples: samples.collect(), explained, spread })
     }
 
+    /// The loss at this moment of the training.
+    fn loss(&self) -> Loss {
+        let Config { clip, value, search, .. } = self.config;
+        Loss { clip, value, search, entropy: self.config.entropy.at(self.games, self.config.games) }
+    }
+
     /// One epoch: all moves once, in an order drawn from `rng`.
     fn epoch(&mut self, samples: &[Sample<G::Position>], rng: &mut Rng, workers: &Workers) -> Result<Sums, NetError> {
         let mut order: Vec<usize> = (0..samples.len()).collect();
         rng.shuffle(&mut order);
-        let Config { clip, value, search, .. } = self.config;
-        let rate = self.config.rate.at(self.games, self.config.games);
-        let loss = Loss { clip, value, search, entropy: self.config.entropy.at(self.games, self.config.games) };
+        let (rate, loss) = (self.config.rate.at(self.games, self.config.games), self.loss());
         let (mut sums, mut rows, mut d) = (Sums::default(), Vec::new(), Outputs::default());
-        let (mut legal, mut shown, mut policy) = (Vec::new(), Vec::new(), Policy::default());
-        let actions = self.board.actions();
+        let (board, actions) = (&self.board, self.board.actions());
         for batch in order.chunks(self.config.minibatch) {
             self.write(batch.iter().map(|&i| samples[i].step), &mut rows);
-            self.net.forward(&self.board, &rows, workers)?;
+            self.net.forward(board, &rows, workers)?;
             d.policy.clear();
             d.policy.resize(batch.len() * actions, 0.0);
-            d.value.clear();
+            d.value.resize(batch.len(), 0.0);
             let weight = 1.0 / batch.len() as f32;
-            let outputs = self.net.outputs.policy.chunks_exact(actions).zip(&self.net.outputs.value);
-            for ((&i, (logits, &value)), d_logits) in batch.iter().zip(outputs).zip(d.policy.chunks_exact_mut(actions))
-            {
-                let Sample { step, target, lesson } = &samples[i];
-                shown_legal(&self.board, &step.position, step.symmetry, &mut legal, &mut shown);
-                let d_value = match lesson {
-                    Lesson::Sampled { sound, log_p, advantage } => {
-                        let chosen = legal.iter().position(|&action| action == step.action);
-                        let chosen = (&*shown, chosen.expect("a legal move was made"), &**sound);
-                        let sample = (*log_p, *advantage, *target);
-                        let (terms, d_value) = loss.of((logits, value), chosen, sample, weight, &mut policy, d_logits);
-                        sums.add(terms, clip, !sound.is_empty());
-                        d_value
-                    }
-                    Lesson::Searched(shares) => {
-                        sums.made += 1.0;
-                        sums.shares += f64::from(cross_entropy(logits, &shown, shares, weight, &mut policy, d_logits));
-                        weight * loss.value * squared_error(value, *target).1
-                    }
-                };
-                d.value.push(d_value);
-            }
+            let mut parts = vec![Sums::default(); batch.len().div_ceil(PART)];
+            let Outputs { policy, value } = &self.net.outputs;
+            let given = batch.chunks(PART).zip(policy.chunks(PART * actions)).zip(value.chunks(PART));
+            let wanted = d.policy.chunks_mut(PART * actions).zip(d.value.chunks_mut(PART)).zip(&mut parts);
+            workers.each(given.zip(wanted).collect(), |(((batch, policy), values), ((d_policy, d_values), sums))| {
+                let mut room = Room::default();
+                let rows = policy.chunks_exact(actions).zip(d_policy.chunks_exact_mut(actions));
+                for ((&i, (logits, d_logits)), (&value, d_value)) in
+                    batch.iter().zip(rows).zip(values.iter().zip(d_values))
+                {
+                    *d_value = loss.of_sample(board, &samples[i], (logits, value), weight, &mut room, d_logits, sums);
+                }
+            });
+            parts.iter().for_each(|part| sums.add(part));
             self.net.descend(&d, rate, workers)?;
         }
         Ok(sums)
@@ -449,14 +447,15 @@ impl<G: Game> Learner<G> for Ppo<G> {
             let games = self.config.iteration.min(end - self.games);
             let said = Diverged { game: self.games + games, what: "the network" };
             let (mut played, made) = self.play(self.games..self.games + games, &workers);
-            let mut batch = self.weigh(&played, &workers).map_err(|_| said.clone())?;
+            let mut batch = workers.together(|| self.weigh(&played, &workers)).map_err(|_| said.clone())?;
             batch.samples.extend(made.iter().flat_map(|made| self.lessons(made)));
             played.extend(made.into_iter().map(|made| made.game));
             // A stream of its own for the order of the moves, apart from those of the games.
             let mut rng = Rng::new(!self.seed, self.games);
             let (mut sums, mut epochs) = (Sums::default(), 0);
             while epochs < self.config.epochs && !batch.samples.is_empty() {
-                sums = self.epoch(&batch.samples, &mut rng, &workers).map_err(|_| said.clone())?;
+                let epoch = || self.epoch(&batch.samples, &mut rng, &workers);
+                sums = workers.together(epoch).map_err(|_| said.clone())?;
                 epochs += 1;
                 if self.config.divergence > 0.0 && sums.divergence / sums.moves > f64::from(self.config.divergence) {
                     break;

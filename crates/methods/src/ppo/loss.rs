@@ -1,8 +1,11 @@
 //! The loss of one move, told in [`super`], and its gradient; what a search of two plies adds to it.
 
-use net::loss::Policy;
+use net::loss::{Policy, cross_entropy, squared_error};
 use net::math::{exp, ln};
 use rules::{Action, Game, game::legal_actions};
+
+use super::{Lesson, Sample};
+use crate::kit::actor_critic::shown_legal;
 
 /// Which legal actions a search of two plies finds sound: those that win at once or, where none does, those that leave the
 /// opponent no win at once. Empty where it cannot tell: all are sound, or none.
@@ -45,7 +48,45 @@ pub(super) struct Terms {
     pub(super) log_ratio: f32,
 }
 
+/// Room for the loss of one move after the other.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    legal: Vec<Action>,
+    shown: Vec<Action>,
+    policy: Policy,
+}
+
 impl Loss {
+    /// The loss of a sample, for what the network says of it: adds its terms to `sums` and `weight` times its gradient to
+    /// `d_logits`; returns `weight` times the gradient by the value.
+    #[allow(clippy::too_many_arguments, reason = "what is given, and where the gradient goes")]
+    pub(super) fn of_sample<G: Game>(
+        &self,
+        game: &G,
+        Sample { step, target, lesson }: &Sample<G::Position>,
+        (logits, value): (&[f32], f32),
+        weight: f32,
+        Room { legal, shown, policy }: &mut Room,
+        d_logits: &mut [f32],
+        sums: &mut Sums,
+    ) -> f32 {
+        shown_legal(game, &step.position, step.symmetry, legal, shown);
+        match lesson {
+            Lesson::Sampled { sound, log_p, advantage } => {
+                let chosen = legal.iter().position(|&action| action == step.action).expect("a legal move was made");
+                let (chosen, given) = ((&**shown, chosen, &**sound), (*log_p, *advantage, *target));
+                let (terms, d_value) = self.of((logits, value), chosen, given, weight, policy, d_logits);
+                sums.count(terms, self.clip, !sound.is_empty());
+                d_value
+            }
+            Lesson::Searched(shares) => {
+                sums.made += 1.0;
+                sums.shares += f64::from(cross_entropy(logits, shown, shares, weight, policy, d_logits));
+                weight * self.value * squared_error(value, *target).1
+            }
+        }
+    }
+
     /// The loss of a move: `logits` and `value` are the network's, `legal` the legal actions as the network sees them,
     /// `chosen` the index of the move among them. Adds `weight` times the gradient to `d_logits`; returns the terms and
     /// `weight` times the gradient by the value. `policy` becomes that of the logits.
@@ -83,7 +124,7 @@ impl Loss {
                 d_logits[usize::from(action)] -= weight * self.search * (if sound { p / p_sound } else { 0.0 } - p);
             }
         }
-        let (square, d_square) = net::loss::squared_error(value, target);
+        let (square, d_square) = squared_error(value, target);
         let terms = Terms { policy: surrogate, value: square, entropy, search, ratio, log_ratio };
         (terms, weight * self.value * d_square)
     }
@@ -107,7 +148,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub(super) fn add(&mut self, terms: Terms, clip: f32, searched: bool) {
+    fn count(&mut self, terms: Terms, clip: f32, searched: bool) {
         self.moves += 1.0;
         self.policy += f64::from(terms.policy);
         self.value += f64::from(terms.value);
@@ -117,6 +158,20 @@ impl Sums {
         self.clipped += f64::from(u8::from((terms.ratio - 1.0).abs() > clip));
         self.search += f64::from(terms.search);
         self.searched += f64::from(u8::from(searched));
+    }
+
+    /// Adds those of other moves.
+    pub(super) fn add(&mut self, other: &Sums) {
+        self.moves += other.moves;
+        self.policy += other.policy;
+        self.value += other.value;
+        self.entropy += other.entropy;
+        self.divergence += other.divergence;
+        self.clipped += other.clipped;
+        self.search += other.search;
+        self.searched += other.searched;
+        self.shares += other.shares;
+        self.made += other.made;
     }
 }
 
