@@ -46,6 +46,7 @@
 //! residual, also:
 //! - *Smaller boards first.* A residual network's weights belong to no place, so they are learned where games are short and
 //!   cheap and carried over.
+//! - *Every view.* It learns through random symmetries of the board, and plays by the average over all of them.
 //! - *What a search proves.* Looking two plies ahead is exact and nearly free: it knows the moves that win at once and, where
 //!   none does, those that leave the opponent no win at once. These are a target of their own: - c_s ln of the probability of
 //!   all such moves together is added to the loss, and never goes through the ratio, since no policy sampled it. Without it
@@ -406,6 +407,7 @@ impl<G: Game> Learner<G> for Ppo<G> {
             let fits = smaller && config.network.kind == Kind::Residual && game.resized(*side as usize).is_some();
             require(fits, "curriculum", side, "sides of smaller boards of the game, with a residual network")?;
         }
+        require(config.openings < game.cells(), "openings", &config.openings, "fewer than the points of the board")?;
         let net = ActorCritic::new(game, &config.network, config.norm, &mut Rng::new(seed, u64::MAX))?;
         let (board, game, config) = (game.clone(), game.clone(), config.clone());
         Ok(Ppo { game, config, seed, games: 0, net, board, versions: Versions::default(), said: Said::default() })
@@ -461,7 +463,6 @@ impl<G: Game> Learner<G> for Ppo<G> {
                     break;
                 }
             }
-
             self.games += games;
             let iteration = self.iterations(self.games);
             let mut metrics = metrics(&self.config, &played, &batch, epochs, &sums);
@@ -591,7 +592,7 @@ mod tests {
         assert!(evaluations.policies[0] > 0.95 && evaluations.values[0] > 0.9, "{evaluations:?}");
     }
 
-    /// Uses three threads, and remembers what it is told.
+    /// Uses so many threads, and remembers what it is told.
     #[derive(Default)]
     struct Threads(usize, Vec<Row>, Vec<String>);
 

@@ -2,7 +2,7 @@
 //!
 //! For boards of one size, where a convolution is more than is needed. (`mlp.rs` has the network that learns one sample
 //! at a time.) The inputs are taken to be mostly zeros, as stones on a board are: the first layer multiplies only the
-//! others, which gives the same bits. On Gomoku's board that is a quarter of its work.
+//! others, which gives the same bits as long as all weights are finite.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -69,7 +69,7 @@ impl DenseSpec {
 #[derive(Clone, Debug)]
 struct Layer {
     inputs: usize,
-    /// Distance between two rows of its input, the padded outputs of the layer before. (The first layer's has no rows.)
+    /// Distance between two rows of its input, the padded outputs of the layer before; the first layer does not use it.
     input_row: usize,
     outputs: usize,
     weight: Range<usize>,

@@ -54,7 +54,13 @@ pub(crate) fn check(what: &'static str, numbers: &[f32], expected: usize) -> Res
     if numbers.len() != expected {
         return Err(NetError::Length { what, found: numbers.len(), expected });
     }
-    // First whether there is one at all, which takes a vector at a time, then where.
+    finite(what, numbers)
+}
+
+/// # Errors
+/// [`NetError::NotFinite`] with the first number that is not finite.
+pub fn finite(what: &'static str, numbers: &[f32]) -> Result<(), NetError> {
+    // First whether all are finite, without a branch and so a vector at a time; then which is not.
     if numbers.iter().fold(true, |finite, x| finite & x.is_finite()) {
         return Ok(());
     }

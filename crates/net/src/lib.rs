@@ -63,7 +63,7 @@ pub mod value_net;
 mod workers;
 
 pub use dense::{DenseInference, DenseNet, DenseSpec};
-pub use error::NetError;
+pub use error::{NetError, finite};
 pub use heads::{Actions, Board};
 pub use inference::{BoardInference, Precision};
 pub use optim::{Optimiser, Rule, Schedule};

@@ -53,7 +53,7 @@ fn gather(logits: &[f32], legal: &[u16], gathered: &mut Vec<f32>) {
 const LANES: usize = 16;
 
 by_level! {
-    /// Turns logits into probabilities in place; returns ln of the sum of e^logit, which each exceeds its logarithm by.
+    /// Turns logits into probabilities in place; returns ln of the sum of e^logit: a logit less that is its probability's logarithm.
     plain fn normalise = normalise_body(numbers: &mut [f32]) -> f32
 }
 

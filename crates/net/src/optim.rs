@@ -9,6 +9,7 @@ use crate::file::{Tensor, take};
 use crate::kernels::simd::by_level;
 use crate::lines::Lines;
 use crate::math::Level;
+use crate::workers::FlushDenormals;
 
 /// How a gradient becomes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,6 +78,7 @@ impl Optimiser {
         }
         assert_eq!(self.first.len(), weights.len(), "an optimiser belongs to one network");
         self.steps += 1;
+        let _flush = FlushDenormals::new();
         let level = Level::best();
         if let Some(most) = self.clip {
             let norm = norm(gradients);

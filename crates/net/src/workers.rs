@@ -34,8 +34,7 @@ impl Workers {
     }
 
     /// Does a job that calls [`Workers::each`] many times, as one of the threads: to begin and to end each of those calls is
-    /// then cheap, as nobody sleeps in between. (A sleeper takes some 50 microseconds to wake, and a training step has a
-    /// hundred such calls.)
+    /// then cheap, as a thread seldom falls asleep in between. (Waking it takes longer than a small layer's pass.)
     pub fn together<R: Send>(&self, job: impl FnOnce() -> R + Send) -> R {
         match &self.pool {
             Some(pool) => pool.install(job),
@@ -65,17 +64,17 @@ impl Workers {
 }
 
 /// While it lives, this thread's results too small for a normal float become 0: arithmetic on such numbers is up to a
-/// hundred times slower, and gradients and second moments reach them.
+/// hundred times slower, and gradients reach them, and an optimiser's means of gradients that have come to an end.
 ///
 /// In portable mode nothing is flushed, so that the bits are the same on machines that cannot.
-struct FlushDenormals {
+pub(crate) struct FlushDenormals {
     #[cfg(target_arch = "x86_64")]
     before: Option<u32>,
 }
 
 #[cfg(target_arch = "x86_64")]
 impl FlushDenormals {
-    fn new() -> FlushDenormals {
+    pub(crate) fn new() -> FlushDenormals {
         if crate::math::Level::best() == crate::math::Level::PORTABLE {
             return FlushDenormals { before: None };
         }
@@ -113,7 +112,7 @@ fn set_control(control: u32) {
 
 #[cfg(not(target_arch = "x86_64"))]
 impl FlushDenormals {
-    fn new() -> FlushDenormals {
+    pub(crate) fn new() -> FlushDenormals {
         FlushDenormals {}
     }
 }

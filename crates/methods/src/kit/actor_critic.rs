@@ -118,7 +118,7 @@ impl Network {
         rows.resize(begin + self.inputs_of(game), 0.0);
         let row = &mut rows[begin..];
         game.for_each_stone(position, |cell, owner| {
-            // The divisions of the others are most of the work here.
+            // Any other symmetry needs divisions, which are most of the work here.
             let cell = if symmetry == Symmetry::IDENTITY { cell } else { symmetry.cell(columns, lines, cell) };
             match (self.inputs, owner == mover) {
                 (Inputs::Signed, own) => row[cell] = if own { 1.0 } else { -1.0 },
@@ -216,14 +216,8 @@ impl ActorCritic {
             Nets::Shared(net) => outputs.clone_from(net.forward(rows, workers)?),
             Nets::Residual(net) => outputs.clone_from(net.forward(board, rows, workers)?),
         }
-        // All of them without a branch, so that they are looked at a vector at a time.
-        let finite = |numbers: &[f32]| numbers.iter().fold(true, |finite, x| finite & x.is_finite());
-        if finite(&outputs.policy) && finite(&outputs.value) {
-            return Ok(());
-        }
-        let bad = outputs.policy.iter().chain(&outputs.value).position(|x| !x.is_finite());
-        let (what, at) = ("the network's outputs", bad.expect("one of them is not"));
-        Err(NetError::NotFinite { what, at, number: f32::NAN })
+        net::finite("the policy's outputs", &outputs.policy)?;
+        net::finite("the value's outputs", &outputs.value)
     }
 
     /// A step down the gradient of a loss, `d` being its gradient by the outputs of the last forward pass.
@@ -452,9 +446,21 @@ impl<G: Game> Evaluator<G> for ActorCriticPlayer<G> {
 
 impl<G: Game> Agent<G> for ActorCriticPlayer<G> {
     fn opinion(&mut self, game: &G, position: &G::Position) -> Opinion {
-        let logits = self.outputs(&[*position]).policy;
-        let (all, mut probabilities): (Vec<Action>, _) = ((0..game.actions() as Action).collect(), Vec::new());
-        softmax(&logits, &all, &mut probabilities);
+        // Through the views of the board through which it plays.
+        let views = match self.reader.config.orientation {
+            Orientation::Random => game.symmetries(),
+            Orientation::AsIs | Orientation::Canonical => &[Symmetry::IDENTITY],
+        };
+        let images: Vec<_> = views.iter().map(|&view| game.transform(view, position)).collect();
+        let logits = self.outputs(&images).policy;
+        let all: Vec<Action> = (0..game.actions() as Action).collect();
+        let (mut probabilities, mut of_image) = (vec![0.0; all.len()], Vec::new());
+        for (&view, logits) in views.iter().zip(logits.chunks_exact(all.len())) {
+            softmax(logits, &all, &mut of_image);
+            for (&action, p) in all.iter().zip(&mut probabilities) {
+                *p += of_image[usize::from(game.transform_action(view, action))] / views.len() as f32;
+            }
+        }
         Opinion::Probabilities(probabilities)
     }
 
@@ -486,11 +492,23 @@ mod tests {
         let position = rules::game::replay(&game, &[10, 24, 3, 40]).unwrap();
         let policy = player.policy(&game, &position);
         assert!((policy.iter().sum::<f32>() - 1.0).abs() < 1e-5 && policy[10] == 0.0);
+        // The opinion tells of illegal actions too.
+        let Opinion::Probabilities(all) = player.opinion(&game, &position) else { panic!("it has a policy") };
+        assert!((all.iter().sum::<f32>() - 1.0).abs() < 1e-5 && all[10] > 0.0);
         for &symmetry in game.symmetries() {
             let turned = player.policy(&game, &game.transform(symmetry, &position));
+            let Opinion::Probabilities(opinion) = player.opinion(&game, &game.transform(symmetry, &position)) else {
+                panic!("it has a policy")
+            };
             for (action, p) in policy.iter().enumerate() {
-                let q = turned[usize::from(game.transform_action(symmetry, action as Action))];
-                assert!((p - q).abs() < 1e-6, "{symmetry:?}: {p} and {q}");
+                let image = usize::from(game.transform_action(symmetry, action as Action));
+                assert!((p - turned[image]).abs() < 1e-6, "{symmetry:?}: {p} and {}", turned[image]);
+                assert!(
+                    (all[action] - opinion[image]).abs() < 1e-6,
+                    "{symmetry:?}: {} and {}",
+                    all[action],
+                    opinion[image]
+                );
             }
         }
         // One image alone is seen otherwise.

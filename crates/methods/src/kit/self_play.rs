@@ -56,10 +56,11 @@ pub fn opening<G: Game>(game: &G, openings: usize, rng: &mut Rng) -> G::Position
     let mut position = game.start();
     let random = if openings > 0 { rng.below(openings + 1) } else { 0 };
     for _ in 0..random {
-        if !game.outcome(&position).is_over() {
-            let action = game.random_legal(&position, rng);
-            game.play(&mut position, action);
+        if game.outcome(&position).is_over() {
+            break;
         }
+        let action = game.random_legal(&position, rng);
+        game.play(&mut position, action);
     }
     position
 }

@@ -102,7 +102,8 @@ impl Loss {
     ) -> (Terms, f32) {
         policy.set(logits, legal);
         let log_ratio = policy.log_p[chosen] - log_p_old;
-        let ratio = exp(log_ratio);
+        // Never infinite, since 0 times that is no number.
+        let ratio = exp(log_ratio).min(f32::MAX);
         let clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip);
         let surrogate = -(ratio * advantage).min(clipped * advantage);
         // Where the clipped term is the smaller one, nothing depends on the ratio.
@@ -162,16 +163,18 @@ impl Sums {
 
     /// Adds those of other moves.
     pub(super) fn add(&mut self, other: &Sums) {
-        self.moves += other.moves;
-        self.policy += other.policy;
-        self.value += other.value;
-        self.entropy += other.entropy;
-        self.divergence += other.divergence;
-        self.clipped += other.clipped;
-        self.search += other.search;
-        self.searched += other.searched;
-        self.shares += other.shares;
-        self.made += other.made;
+        // All fields by name, so that none is forgotten.
+        let Sums { moves, policy, value, entropy, divergence, clipped, search, searched, shares, made } = *other;
+        self.moves += moves;
+        self.policy += policy;
+        self.value += value;
+        self.entropy += entropy;
+        self.divergence += divergence;
+        self.clipped += clipped;
+        self.search += search;
+        self.searched += searched;
+        self.shares += shares;
+        self.made += made;
     }
 }
 
@@ -209,6 +212,18 @@ mod tests {
             let mut d = [0.0; 4];
             without.of((&logits, 0.0), (&legal, 1, &[]), given, 1.0, &mut Policy::default(), &mut d);
             assert_eq!(d == [0.0; 4], clipped, "ratio {ratio}, advantage {advantage}");
+        }
+    }
+
+    #[test]
+    fn a_move_that_became_endlessly_likelier_has_a_gradient_of_numbers() {
+        let loss = Loss { clip: 0.2, value: 0.5, entropy: 0.01, search: 0.0 };
+        for advantage in [1.0, -1.0] {
+            let mut d = [0.0; 2];
+            let given = (-100.0, advantage, 0.0);
+            let (terms, _) = loss.of((&[0.0, 0.0], 0.0), (&[0, 1], 0, &[]), given, 1.0, &mut Policy::default(), &mut d);
+            assert_eq!(terms.ratio, f32::MAX);
+            assert!(d.iter().all(|d| d.is_finite()) && (d[0] > 0.0) == (advantage < 0.0), "{d:?}");
         }
     }
 

@@ -168,7 +168,8 @@ mod tests {
                     let (mut found, mut wanted) = (vec![7.0; m * (n + 5)], vec![7.0; m * (n + 5)]);
                     multiply(level, sparse, n, &b, n + 3, &mut found, n + 5);
                     gemm(level, Size { m, n, k }, left, &b, n + 3, &mut wanted, n + 5, false);
-                    assert_eq!(found, wanted);
+                    let bits = |numbers: Vec<f32>| numbers.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+                    assert_eq!(bits(found), bits(wanted));
                 };
                 product(&sparse, Left { data: &a, row: k, column: 1 }, (m, k));
                 product(&transposed, Left { data: &a, row: 1, column: k }, (k, m));
