@@ -305,10 +305,10 @@ pub(crate) const PLAYERS: [(&str, &str); 9] = [
     ("random", "any legal move, each with the same probability"),
 ];
 
-/// Whether a player is named by a word and not by a file.
+/// Whether a player is named by a word and not by a file. Words that a number or a command must follow are none without it.
 pub(crate) fn is_word(name: &str) -> bool {
-    let word = name.split(':').next().unwrap_or(name);
-    PLAYERS.iter().any(|(player, _)| player.split(':').next() == Some(word))
+    let first = |text: &str| text.split_once(':').map(|(word, _)| word.to_owned());
+    PLAYERS.iter().any(|(player, _)| *player == name || first(player).is_some_and(|word| first(name) == Some(word)))
 }
 
 /// The name of the agent that comes with the program.
@@ -469,6 +469,12 @@ mod tests {
         let mut choices = Vec::new();
         player.player().distribution(&TicTacToe, position, &mut choices).unwrap();
         choices.iter().map(|choice| choice.action).collect()
+    }
+
+    #[test]
+    fn a_folder_may_be_called_like_a_player_that_needs_a_number() {
+        assert!(["random", "mcts:200", "mcts:many", "engine:./x", "shipped"].into_iter().all(is_word));
+        assert!(["mcts", "threat", "engine", "runs/mcts", "random:1"].into_iter().all(|name| !is_word(name)));
     }
 
     #[test]

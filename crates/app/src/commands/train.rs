@@ -164,10 +164,10 @@ pub(crate) fn finished(folder: &Path, json: bool) -> Result<()> {
         talk::data(serde_json::json!({ "agent": agent }))?;
     } else {
         talk::data(agent.display())?;
-        talk::say(format!(
-            "Prove it with 'tengen audit {0}', play it with 'tengen play --against {0}'",
-            folder.display()
-        ));
+        // Where a player has the folder's name, only a path means the folder.
+        let folder = folder.display().to_string();
+        let path = if registry::is_word(&folder) { format!("./{folder}") } else { folder };
+        talk::say(format!("Prove it with 'tengen audit {path}', play it with 'tengen play --against {path}'"));
     }
     Ok(())
 }
