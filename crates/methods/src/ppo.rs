@@ -520,6 +520,7 @@ mod tests {
         [small(Kind::Separate, &[16]), small(Kind::Shared, &[16, 16]), Config { network, ..random }]
     }
 
+    /// Row D7 of the public reports (AgileRL, pull request 487): a mask that is forgotten when probabilities are computed anew shows here.
     #[test]
     fn in_the_first_minibatch_every_ratio_is_one() {
         for config in every_kind() {
@@ -560,6 +561,7 @@ mod tests {
         }
     }
 
+    /// Row D10 of the public reports (lczero-training, pull request 64): a number that was to be hugely negative was not.
     #[test]
     fn an_illegal_move_is_never_made_however_much_the_network_wants_it() {
         let mut learner = Ppo::new(&TicTacToe, &small(Kind::Shared, &[16]), 1).unwrap();
@@ -652,6 +654,7 @@ mod tests {
         assert!(watch.2[0].starts_with("100: the value loss has exploded to "), "{:?}", watch.2);
     }
 
+    /// Row D16 of the public reports (muzero-general, issues 40 and 60): training went on with NaN.
     #[test]
     fn numbers_that_are_not_finite_end_the_training() {
         let mut learner = Ppo::new(&TicTacToe, &small(Kind::Shared, &[16]), 1).unwrap();

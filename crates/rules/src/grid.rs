@@ -475,12 +475,13 @@ impl Game for Grid {
     }
 
     fn for_each_stone(&self, position: &Position, mut visit: impl FnMut(usize, Seat)) {
+        // In the order of the cells, which stored positions rely on.
         for row in 0..self.rows() {
-            for seat in Seat::BOTH {
-                let mut stones = position.stones[seat.index()][row];
-                while let Some(column) = take_lowest(&mut stones) {
-                    visit(row * self.columns() + column, seat);
-                }
+            let first = position.stones[Seat::First.index()][row];
+            let mut stones = first | position.stones[Seat::Second.index()][row];
+            while let Some(column) = take_lowest(&mut stones) {
+                let owner = if first >> column & 1 == 1 { Seat::First } else { Seat::Second };
+                visit(row * self.columns() + column, owner);
             }
         }
     }

@@ -547,6 +547,7 @@ mod tests {
         assert!(seen.len() > 500, "{}", seen.len());
     }
 
+    /// Rows D12 and D15 of the public reports: a plane that was not turned with the others, and an input without the board.
     #[test]
     fn a_position_is_shown_whole_and_turned_whole() {
         let gomoku = Grid::gomoku(6, GridRule::Freestyle).unwrap();
@@ -581,6 +582,7 @@ mod tests {
         assert!(learned[0] == learned[1] && learned[0] == learned[2]);
     }
 
+    /// Row D11 of the public reports (alpha-zero-general, issue 69): the board was mirrored and the policy not.
     #[test]
     fn a_mirror_takes_the_first_column_to_the_last() {
         let (mut legal, mut shown) = (Vec::new(), Vec::new());

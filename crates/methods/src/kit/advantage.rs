@@ -75,6 +75,7 @@ mod tests {
     /// Four plies, won by the second player; values of the side to move.
     const VALUES: [f32; 4] = [0.1, -0.2, 0.3, 0.4];
 
+    /// Row D6 of the public reports (Stoix, issues 99 and 103): nobody had said how to do it where seats alternate.
     #[test]
     fn the_ply_form_computed_by_hand() {
         // A4 = 1 - 0.4; A3 = (-0.9 x 0.4 - 0.3) - 0.72 x 0.6; A2 = (-0.9 x 0.3 + 0.2) + 0.72 x 1.092;
